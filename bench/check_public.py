@@ -23,26 +23,38 @@ _ENOUGH = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One layer: where it comes from, and what is declared; `confirmed` are refutations that were reproduced."""
+    """One layer: where it comes from, and what is declared.
+
+    `confirmed` are refutations that `public_reproductions.py` reproduces; `adapter` takes the layer's place if adapters
+    are wanted.
+    """
 
     package: str
     version: str
     target: str
     arguments: dict[str, str] = field(default_factory=dict)
     confirmed: dict[str, str] = field(default_factory=dict)
+    adapter: str | None = None
+
+    def request(self, *, with_adapters: bool) -> CheckRequest:
+        """The layer itself, or its adapter."""
+        if with_adapters and self.adapter is not None:
+            return CheckRequest(target=self.adapter, expect=self.confirmed)
+        return CheckRequest(target=self.target, arguments=self.arguments, expect=self.confirmed)
 
 
 def main() -> None:
     """Prints the share of layers with at least ten decided laws, then a line per layer."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", help="where the packages are installed")
+    parser.add_argument("--adapters", action="store_true", help="with the adapters of public_adapters.py")
     parser.add_argument("--jobs", type=int, default=2)
     chosen = parser.parse_args()
     if chosen.folder is not None:
         sys.path.append(str(chosen.folder))
     entries = [Entry(**json.loads(line)) for line in MANIFEST.read_text(encoding="utf-8").splitlines()]
     present = [entry for entry in entries if installed_version(entry.package) == entry.version]
-    requests = [CheckRequest(target=each.target, arguments=each.arguments, expect=each.confirmed) for each in present]
+    requests = [each.request(with_adapters=chosen.adapters) for each in present]
     print(figures(present, check_all(requests, limits=CheckLimits(seconds=15), jobs=chosen.jobs), len(entries)))
 
 

@@ -22,6 +22,8 @@ _STRIDES = "it calls view() on states that may not be contiguous, which raises a
 _NO_PAST = "several tokens after a cache start from no state in its state-space layers"
 _ON_MODULES = "its recurrent state is kept on the modules, so that requests share it and a prompt of one token reads it"
 KNOWN: dict[str, dict[str, str]] = {
+    "AXK1ForCausalLM": {"LAYOUT": _STRIDES},
+    "AXK2ForCausalLM": {"LAYOUT": _STRIDES},
     "Qwen3NextForCausalLM": {"LAYOUT": _STRIDES},
     "Qwen3_5MoeForCausalLM": {"LAYOUT": _STRIDES},
     "MiniMaxForCausalLM": {"LAYOUT": _STRIDES},

@@ -29,7 +29,7 @@ LAWFUL = (
 
 
 def matching(words: str) -> Diagnosis:
-    return Diagnosis(FAMILY[words], f"matches *{words}* to 2e-3")
+    return Diagnosis(FAMILY[words], f"matches “{words}” to 2e-3")
 
 
 def test_there_are_many_mutations_and_none_twice():
@@ -52,9 +52,8 @@ def test_a_broken_layer_is_named_first(words):
 @pytest.mark.parametrize("spec", LAWFUL)
 def test_a_lawful_layer_matches_no_mutation(spec):
     layer = ReferenceLayer(Spec(**spec))
-    by_layer = match_layer(layer, Oracle(spec=layer.spec, parts=layer.projections()))
+    [by_layer] = match_layer(layer, Oracle(spec=layer.spec, parts=layer.projections()))
     by_core = match_core(layer, Oracle(spec=layer.spec))
-    assert by_layer is not None
     assert (by_layer.mutations, by_layer.gap) == (by_core.mutations, by_core.gap) == ((), 0.0)
 
 
@@ -168,3 +167,20 @@ def test_a_layer_of_some_numbers_is_diagnosed_by_them():
     verdict = judge(all_laws()["DTYPE"], NothingInTheFirstRow(Spec(causal=True, positions="none")), diagnose=diagnose)
     assert verdict.outcome == "refuted"
     assert not any("no output for ordinary inputs" in bug.text for bug in verdict.diagnosis)
+
+
+def test_two_bugs_in_one_layer_are_named_as_two():
+    class Both(type(BROKEN["the first row's mask for all"]())):
+        def scale(self) -> float:
+            return 1.0
+
+    layer = Both(Spec(**broken_attention.ROTARY))
+    by_spec, by_pad = (judge(law, layer, diagnose=diagnose).diagnosis for law in (SPEC, all_laws()["PAD"]))
+    assert by_spec[:2] == (matching("no scale"), matching("the first row's mask for all"))
+    assert by_pad[:2] == (matching("the first row's mask for all"), matching("no scale"))
+
+
+def test_bugs_that_explain_the_same_outputs_are_tried_on_others():
+    both = judge(SPEC, BROKEN["the width of all key heads instead of one"](), diagnose=diagnose).diagnosis
+    assert both[1] == matching("twice the head width")
+    assert both[0].note == "no input tried tells it from “twice the head width”"

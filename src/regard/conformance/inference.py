@@ -10,6 +10,7 @@ import numpy as np
 from regard.conformance import weight_reading
 from regard.conformance.law import distance, dtype_of
 from regard.conformance.subject import LayerFinding, Spec, Subject
+from regard.conformance.verdict import error_line
 from regard.conformance.weight_reading import LogitFit, RotaryFit, WeightReader, WeightReading, pairs_needed, reader_of
 from regard.positions.alibi import alibi_slopes
 
@@ -57,6 +58,11 @@ class _Notes:
         """Something that most layers do otherwise."""
         self.findings.append(LayerFinding(name=name, how=what, kind="unusual"))
 
+    def drop(self, name: str) -> None:
+        """Nothing is said about this value after all."""
+        self.found.pop(name, None)
+        self.findings = [each for each in self.findings if each.name != name]
+
     def lacks(self, name: str, why: str) -> None:
         """Something that could not be found."""
         self.findings.append(LayerFinding(name=name, how=why, kind="not found"))
@@ -103,7 +109,12 @@ def _settled(spec: Spec, notes: _Notes) -> Inferred:
 def _from_calls(subject: Subject) -> _Notes:
     notes, spec = _Notes(), subject.spec
     length = min(_LENGTHS[0], spec.max_positions or _LENGTHS[0])
-    if not _moved(subject, length, [0])[0].any():
+    try:
+        first = _moved(subject, length, [0])[0]
+    except Exception as error:  # noqa: BLE001 - a layer may raise anything for lengths that it does not take
+        notes.lacks("causality, window and positions", f"an input of length {length} raises {error_line(error)}")
+        return notes
+    if not first.any():
         notes.lacks("causality, window and positions", "the outputs do not change with the inputs")
         return notes
     ahead = _moved(subject, length, [length // 2, length - 1])
@@ -121,13 +132,17 @@ def _from_calls(subject: Subject) -> _Notes:
 
 
 def _find_reach_ahead(notes: _Notes, moved: np.ndarray) -> None:
-    """Not causal only if outputs see as far ahead as they see back: anything else is no mask that a spec can name."""
+    """Not causal only if outputs see everything, or as far ahead as back: a spec can name no other mask."""
     length = len(moved)
-    if np.array_equal(moved, moved.T):
+    gaps = np.abs(np.subtract.outer(np.arange(length), np.arange(length)))
+    if np.array_equal(moved, gaps <= gaps[moved].max(initial=0)):
         notes.add("causal", False, "an output changes with a later input")
         return
     aheads = [int(np.flatnonzero(row)[-1]) - place if row.any() else 0 for place, row in enumerate(moved)]
-    if moved[np.tril_indices(length)].all() and len(set(aheads[: length - max(aheads)])) == 1:
+    if not moved[np.tril_indices(length)].all():
+        counts = moved.sum(axis=1)
+        seen = f"of {length} inputs the outputs see {counts.min()} to {counts.max()}"
+    elif len(set(aheads[: length - max(aheads)])) == 1:
         seen = f"every output sees {max(aheads)} token{'' if max(aheads) == 1 else 's'} ahead"
     else:
         seen = f"the outputs see {aheads} tokens ahead"
@@ -153,13 +168,21 @@ def _find_window(notes: _Notes, subject: Subject) -> None:
     spec = subject.spec
     for length in dict.fromkeys(min(size, spec.max_positions or size) for size in _LENGTHS):
         places = [0, length // 4, length // 3]
+        try:
+            found = _moved(subject, length, places)
+        except Exception:  # noqa: BLE001 - a layer may raise anything for lengths that it does not take
+            notes.lacks("window", f"inputs of length {length} raise an error")
+            return
         reaches = [
             int(np.flatnonzero(moved)[-1]) - place + 1
-            for place, moved in zip(places, _moved(subject, length, places), strict=True)
+            for place, moved in zip(places, found, strict=True)
+            if moved.any()
         ]
-        if max(reaches) < length - max(places):
+        if len(reaches) == len(places) and max(reaches) < length - max(places):
             if len(set(reaches)) > 1 or (reaches[0] - 1) % spec.depth:
-                notes.lacks("window", f"inputs reach {reaches} outputs, which no window explains")
+                notes.drop("causal")
+                seen = f"inputs change {', '.join(map(str, reaches))} outputs, which no window explains"
+                notes.remark("causal", f"neither causal nor a window: {seen}; declare support")
                 return
             window = (reaches[0] - 1) // spec.depth + 1
             notes.add("window", window, f"an input changes {reaches[0]} outputs, from its own on, and no others")
@@ -178,16 +201,29 @@ def _find_order(notes: _Notes, subject: Subject, *, is_causal: bool) -> None:
     y, swapped = subject.call(x)[:, 2], subject.call(x[:, [1, 0, 2]])[:, 2]
     size = float(np.abs(y.astype(np.float64)).max())
     is_still = distance(y, swapped) <= 1e-5 * size
+    if is_still and not is_causal and window == 3 and not _is_order_free(subject):
+        notes.lacks("positions", "swapping two of three tokens changes nothing, but shuffling more of them does")
+        return
     if is_still and (spec.depth == 1 or not is_causal):
         notes.add("positions", "none", "swapping two earlier tokens changes nothing")
         alone, repeated = subject.call(x[:, :1])[:, 0], subject.call(x[:, [0, 0, 0]])[:, 2]
-        if not distance(alone, repeated) <= _FLAT * size:
-            why = "a token repeated gives another output than the token alone, as with keys that belong to no token"
+        can_repeat = not is_causal and window == 3 and (spec.max_positions or 6) >= 6
+        twice = subject.call(x[:, [0, 1, 2, 0, 1, 2]])[:, -1] if can_repeat else y
+        if not max(distance(alone, repeated), distance(twice, y)) <= _FLAT * size:
+            why = "tokens repeated give other outputs than once, as with keys that belong to no token"
             notes.add("sink", True, why, is_unusual=True)
     elif not is_still and spec.depth > 1 and is_causal:
         notes.lacks("positions", "several causal layers distinguish the order of tokens without a position code")
     elif not is_still:
         _find_code(notes, subject, x, size)
+
+
+def _is_order_free(subject: Subject) -> bool:
+    """True if outputs follow their inputs in another order of many tokens, as hashes and sorted buckets do not."""
+    rng, length = np.random.default_rng(_SEED), min(_SHORT, subject.spec.max_positions or _SHORT)
+    x = rng.standard_normal((2, length, subject.spec.width)).astype(dtype_of(subject.spec.dtype))
+    order, y = rng.permutation(length), subject.call(x)
+    return distance(subject.call(x[:, order]), y[:, order]) <= 1e-4 * float(np.abs(y.astype(np.float64)).max())
 
 
 def _find_code(notes: _Notes, subject: Subject, x: np.ndarray, size: float) -> None:

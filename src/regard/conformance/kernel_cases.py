@@ -145,7 +145,7 @@ def signs_of_attention(trial: LawTrial, broken: list[Comparison]) -> Diagnoses:
     for mutation in all_mutations():
         other = None if mutation.change is None or mutation.family not in families else mutation.change(oracle)
         if wrong and other is not None and all(_is_near(ours, each.attended(other)) for ours, each in wrong):
-            yield Diagnosis(mutation.family, f"matches *{mutation.description}*")
+            yield Diagnosis(mutation.family, f"matches “{mutation.description}”")
             return
 
 

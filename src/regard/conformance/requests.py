@@ -211,11 +211,11 @@ def _adapted(request: CheckRequest, on_stage: Callable[[Stage], None]) -> Subjec
             raise InputError(f"The zoo has no {name}. It has {', '.join(entries)}.")
         subject = entries[name].subject()
         return subject if request.spec is None else subject.declared(**request.spec.changes())
-    target, chosen = adapters.load_with_findings(request.target, request.arguments)
+    built = adapters.load_with_findings(request.target, request.arguments)
     spec = None if request.spec is None else request.adjusted(request.spec)
     on_stage("first calls")
-    subject = adapters.adapt(target, spec, name=request.label)
-    subject.findings = (*chosen, *subject.findings)
+    subject = adapters.adapt(built, spec, name=request.label)
+    subject.findings = (*built.findings, *subject.findings)
     return subject
 
 

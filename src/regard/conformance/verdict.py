@@ -3,7 +3,7 @@
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -58,15 +58,18 @@ BugFamily = Literal[
 class Diagnosis:
     """A probable bug: its family, None where it has none, and what it is in a few words.
 
+    `note` says what told it from other bugs, or that nothing does; it is no part of what the bug is.
+
     >>> str(Diagnosis("window", "one key too many"))
     'window: one key too many'
     """
 
     family: BugFamily | None
     text: str
+    note: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        return self.text if self.family is None else f"{self.family}: {self.text}"
+        return "".join([f"{self.family}: " if self.family else "", self.text, f" ({self.note})" if self.note else ""])
 
 
 @dataclass(frozen=True, kw_only=True)

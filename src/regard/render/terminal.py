@@ -45,11 +45,17 @@ def open_console(*, is_for_errors: bool = False) -> Console:
 
 
 def say(console: Console, text: str, *, style: str = "", indent: int = 0, lead: Text | None = None) -> None:
-    """Prints a paragraph, wrapped to the console's width and spelled in its encoding; `lead` fills the first indent."""
+    """Prints a paragraph, wrapped to the console's width and spelled in its encoding; `lead` fills the first indent.
+
+    A lead that would fill half of each line is wrapped with the text.
+    """
     paragraph = Text(spelled(text, console.encoding), style=style)
     lead = Text() if lead is None else lead
-    indent = max(indent, lead.cell_len)
-    lead.pad_right(indent - lead.cell_len)
+    if lead.cell_len > console.width // 2:
+        paragraph, lead = lead + paragraph, Text()
+    else:
+        indent = max(indent, lead.cell_len)
+        lead.pad_right(indent - lead.cell_len)
     for line in paragraph.wrap(console, max(console.width - indent, 20)):
         line.rstrip()
         console.print(lead + line, soft_wrap=True)

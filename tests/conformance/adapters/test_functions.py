@@ -100,6 +100,32 @@ def test_functions_of_one_sequence_and_of_flat_heads_are_called_as_they_like():
     assert broken(adapt(flat, Spec(causal=False, positions="none"))) == {}
 
 
+def test_keys_may_be_wanted_transposed():
+    def wants_columns(q, k, v):
+        return _bare(q, k.swapaxes(-1, -2), v)
+
+    subject = adapt(wants_columns)
+    assert str(subject.findings[0].value).endswith("keys transposed")
+    assert not broken(subject, "PERM", "BATCH", "DET")
+
+
+@pytest.mark.parametrize("is_causal", [True, False])
+def test_attention_in_blocks_gets_lengths_that_it_takes(is_causal):
+    def in_blocks(q, k, v):
+        if q.shape[2] % 4:
+            raise ValueError("no multiple of 4")
+        blocks = (each.reshape(*each.shape[:2], -1, 4, each.shape[3]) for each in (q, k, v))
+        return _bare(*blocks, causal=is_causal).reshape(q.shape)
+
+    if is_causal:
+        subject = adapt(in_blocks, Spec(causal=True))
+        assert [each.name for each in subject.findings] == ["layout", "lengths"]
+        assert not broken(subject, "CAUSAL", "PREFIX", "DTYPE", "BATCH")
+    else:
+        with pytest.raises(InputError, match="multiples of 4, and is not causal"):
+            adapt(in_blocks)
+
+
 @pytest.mark.parametrize("target", [3, "text", lambda x: None, lambda x: x[:, :, :3] @ np.ones((4, 4))])
 def test_what_cannot_be_a_layer_is_refused_in_one_line(target):
     with pytest.raises(InputError) as caught:

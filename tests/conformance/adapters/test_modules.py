@@ -305,9 +305,156 @@ def test_a_key_that_belongs_to_no_token_is_a_sink():
 
 def test_a_layer_of_one_length_is_one_line():
     class Window(Attention):
+        is_causal_inside = False
+
         def forward(self, x):
             assert x.shape[1] == 16
             return super().forward(x)
 
-    with pytest.raises(InputError, match="length 16 and not of length 5"):
+    with pytest.raises(InputError, match="only lengths that are multiples of 16, and neither"):
         checked(Window())
+
+
+class OneHead(nn.Module):
+    def __init__(self, width, size):
+        super().__init__()
+        self.key, self.query, self.value = (nn.Linear(width, size, bias=False) for _ in range(3))
+
+    def forward(self, x):
+        logits = self.query(x) @ self.key(x).mT / self.key.out_features**0.5
+        hidden = torch.ones(logits.shape[-2:]).triu(1).bool()
+        return logits.masked_fill(hidden, -torch.inf).softmax(-1) @ self.value(x)
+
+
+class ListOfHeads(nn.Module):
+    def __init__(self, width, num_heads, reverses=False):
+        super().__init__()
+        self.heads = nn.ModuleList([OneHead(width, width // num_heads) for _ in range(num_heads)])
+        self.proj, self.reverses = nn.Linear(width, width), reverses
+
+    def forward(self, x):
+        heads = reversed(self.heads) if self.reverses else self.heads
+        return self.proj(torch.cat([head(x) for head in heads], dim=-1))
+
+
+def test_heads_that_are_modules_of_their_own_reach_spec_grade():
+    subject, findings = checked(ListOfHeads(24, 3))
+    assert facts(findings)["num_heads"] == 3
+    assert outcomes(subject, "SPEC") == {"SPEC": "holds"}
+    wrong, _ = checked(ListOfHeads(24, 3, reverses=True), causal=True, positions="none")
+    assert "SPEC" not in outcomes(wrong, "SPEC") or outcomes(wrong, "SPEC")["SPEC"] != "holds"
+
+
+class Blocks(Attention):
+    """Causal attention within blocks of four, for lengths that are multiples of four; `length` allows one only."""
+
+    length, later_seen = None, 0
+
+    def forward(self, x, mask=None):
+        if x.shape[1] % 4 or self.length not in (None, x.shape[1]):
+            raise ValueError(f"{x.shape[1]} is no multiple of 4")
+        q, k, v = (self.heads(x, part) for part in range(3))
+        place = torch.arange(x.shape[1])
+        seen = (place[:, None] // 4 == place // 4) & (place <= place[:, None] + self.later_seen)
+        return self.mixed(q, k, v, seen if mask is None else seen & mask[:, None, None])
+
+
+def test_lengths_that_a_layer_does_not_take_are_padded_where_nothing_sees_it():
+    class Inner(Blocks):
+        is_causal_inside = False
+
+        def forward(self, x):
+            return super().forward(x)
+
+    subject, findings = checked(Inner(), causal=True)
+    assert facts(findings)["lengths"] == "multiples of 4"
+    assert not broken(subject, "CAUSAL", "PREFIX", "DTYPE", "BATCH", "DET")
+    one = Inner()
+    one.length = 64
+    subject, findings = checked(one)
+    assert (facts(findings)["lengths"], subject.spec.max_positions) == ("multiples of 64", 64)
+    one.later_seen = 3
+    with pytest.raises(InputError, match="only lengths that are multiples of 64"):
+        checked(one)
+    seeing = Blocks()
+    seeing.is_causal_inside, seeing.later_seen = False, 3
+    subject, findings = checked(seeing)
+    assert "which the mask hides" in str(next(each for each in findings if each.name == "lengths"))
+    assert not broken(subject)
+
+
+class KeywordContext(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Attention()
+
+    def forward(self, *args, context=None, **options):
+        assert context is not None, "cross attention should receive context"
+        q = self.inner.heads(*args, 0)
+        return self.inner.mixed(q, self.inner.heads(context, 1), self.inner.heads(context, 2))
+
+
+def test_a_context_may_be_the_only_argument_with_a_name():
+    subject, findings = checked(KeywordContext())
+    assert facts(findings)["called with"] == "x, context"
+    assert not broken(subject)
+
+
+@pytest.mark.parametrize(
+    ("enter", "leave"),
+    [
+        (lambda x: x[:, :, 0], lambda y: y[:, :, None]),
+        (lambda x: x[:, 0], lambda y: y[:, None]),
+        (lambda x: x[..., 0].mT, lambda y: y.mT[..., None]),
+        (lambda x: x.mT, lambda y: y.mT),
+    ],
+    ids=["batch position one width", "batch one position width", "batch width position one", "batch width position"],
+)
+def test_images_and_channels_first_are_given_as_they_are_wanted(enter, leave):
+    class Image(Attention):
+        def forward(self, x):
+            assert enter(x).ndim == 3
+            return leave(super().forward(enter(x)))
+
+    subject, findings = checked(Image(width=24, num_heads=3))
+    assert "axes" in facts(findings)
+    assert outcomes(subject, "SPEC", "CAUSAL", "BATCH") == dict.fromkeys(("BATCH", "CAUSAL", "SPEC"), "holds")
+
+
+def test_required_positions_are_given():
+    class Asking(Attention):
+        def forward(self, tokens, position_ids):
+            assert position_ids.shape == tokens.shape[:2]
+            return super().forward(tokens)
+
+    subject, findings = checked(Asking())
+    assert facts(findings)["called with"] == "position_ids"
+    assert not broken(subject, "CAUSAL", "BATCH", "DTYPE")
+
+
+def test_gates_of_zero_are_opened():
+    class Gated(Attention):
+        def __init__(self):
+            super().__init__()
+            self.gate = nn.Parameter(torch.tensor(0.0))
+
+        def forward(self, x):
+            return x + self.gate * super().forward(x)
+
+    subject, _ = checked(Gated())
+    assert subject.spec.window is None
+    assert outcomes(subject, "CAUSAL") == {"CAUSAL": "holds"}
+
+
+def test_causal_blocks_are_not_refuted_for_what_they_do_not_see():
+    class InBlocks(Attention):
+        def forward(self, x):
+            place = torch.arange(x.shape[1]) // 4
+            seen = place[:, None] - place <= 1
+            return self.mixed(*(self.heads(x, part) for part in range(3)), seen)
+
+    subject, findings = checked(InBlocks())
+    assert subject.spec.causal is None
+    assert any("declare support" in str(each) for each in findings)
+    assert not broken(subject)
+    assert "SUPPORT" in broken(adapt(InBlocks(), Spec(causal=True, positions="none")), "SUPPORT")

@@ -5,7 +5,7 @@ import copy
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from regard.conformance.adapters.layers import names_of, output_for, returned_or_error
 from regard.conformance.verdict import error_line
@@ -13,8 +13,10 @@ from regard.conformance.verdict import error_line
 # A second source of tokens: a layer of cross-attention is given its own tokens there.
 _CONTEXTS = """
     context encoder_hidden_states memory cond kv key_value encoder_output encoder_out enc_output y x_kv context_states
-    key_value_states cross_states enc_out
+    key_value_states cross_states enc_out encoder_states
 """.split()
+# Parts of attention that are tokens too where forward requires them.
+_PARTS = "q k v query key value queries keys values".split()
 _TOKENS = "idx input_ids tokens ids input_tokens token_ids src".split()
 _TARGETS = ("targets", "labels", "target")
 _STARTS = "start_pos offset pos_offset start cache_position step cache_len past_len".split()
@@ -31,29 +33,30 @@ _BASE = 10_000.0
 class CallPlan:
     """One way to call a module.
 
-    `inputs` are the arguments that get the tokens, `constants` what else each call gets, `tables` those that get rotary
-    tables for the length of the input, in one form. `embedding` is the submodule that embeds token ids: its output is
-    replaced by the tokens. `is_positions_first` says that positions come before rows. `mask` is for a module that
-    cannot do without one: it is given whenever no other mask is.
+    `inputs` are the arguments that get the tokens, `constants` what else each call gets, `places` those that get the
+    positions of the tokens, `tables` those that get rotary tables for the length of the input, in one form.
+    `embedding` is the submodule that embeds token ids: its output is replaced by the tokens. `axes` are those that the
+    module wants. `mask` is for a module that cannot do without one: it is given whenever no other mask is.
     """
 
     inputs: tuple[str, ...]
     constants: Mapping[str, Any] = field(default_factory=dict)
+    places: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     form: RotaryForm | None = None
     embedding: str | None = None
     targets: str | None = None
-    is_positions_first: bool = False
+    axes: "Axes" = "batch position width"
     mask: "MaskForm | None" = None
 
     def call(self, module: Any, x: Any, given: Mapping[str, Any], head_width: int) -> Any:
         """What the module returns for x, rows before positions; `given` goes by the module's own names."""
-        tokens = x.transpose(0, 1) if self.is_positions_first else x
+        tokens = _arranged(x, self.axes)
         start = next((value for name, value in given.items() if name.lower() in _STARTS), 0)
-        tables = {
-            name: _table(name, self.form, x, range(start, start + x.shape[1]), head_width) for name in self.tables
-        }
-        options = {**self.constants, **tables, **given}
+        positions = range(start, start + x.shape[1])
+        tables = {name: _table(name, self.form, x, positions, head_width) for name in self.tables}
+        places = {name: _counted(positions, x) for name in self.places}
+        options = {**self.constants, **tables, **places, **given}
         if self.mask is not None and self.mask.name not in given:
             options[self.mask.name] = self.mask.hiding_nothing(x)
         if self.embedding is None:
@@ -67,27 +70,70 @@ class CallPlan:
 
     def output(self, module: Any, x: Any, given: Mapping[str, Any], head_width: int) -> Any:
         """The output alone, rows before positions."""
-        found = output_for(self.call(module, x, given, head_width), x.transpose(0, 1) if self.is_positions_first else x)
-        return found.transpose(0, 1) if self.is_positions_first else found
+        found = output_for(self.call(module, x, given, head_width), _arranged(x, self.axes))
+        return found if self.axes == _USUAL_AXES else _restored(found, self.axes)
+
+
+# How modules want their axes; "one" is an axis of size one.
+Axes = Literal[
+    "batch position width",
+    "position batch width",
+    "batch position one width",
+    "batch one position width",
+    "position one batch width",
+    "one position batch width",
+    "batch width position one",
+    "batch width one position",
+    "batch width position",
+]
+_USUAL_AXES: Axes = "batch position width"
+
+
+def _arranged(x: Any, axes: Axes) -> Any:
+    """x [batch, position, width] with the axes that a module wants."""
+    names = axes.split()
+    x = x.permute([_USUAL_AXES.split().index(name) for name in names if name != "one"])
+    return x.unsqueeze(names.index("one")) if "one" in names else x
+
+
+def _restored(y: Any, axes: Axes) -> Any:
+    """The module's output as [batch, position, width]."""
+    names = axes.split()
+    if "one" in names:
+        y = y.squeeze(names.index("one"))
+        names.remove("one")
+    return y.permute([names.index(name) for name in _USUAL_AXES.split()])
 
 
 def find_plan(module: Any, x: Any, head_width: int, constants: Mapping[str, Any]) -> tuple[CallPlan | None, str]:
-    """The first plan by which the module maps x to an output for each token, else None and what went wrong."""
+    """The first plan by which the module maps x to an output for each token, else None and what went wrong.
+
+    Other axes than the usual ones are believed only if outputs depend on other positions and not on other rows.
+    """
     problem = ""
     for plan in _plans(module, constants):
         found, error = returned_or_error(lambda plan=plan: plan.output(module, x, {}, head_width))
-        if error is None and found is not None and tuple(found.shape[:2]) == tuple(x.shape[:2]) and found.ndim == 3:
-            return (replace(plan, is_positions_first=True) if _mixes_rows(module, plan, x, head_width) else plan), ""
+        if error is None and _has_place_for_each(found, x):
+            other = replace(plan, axes="position batch width")
+            return (other if _mixes_only(module, other, x, head_width) else plan), ""
         shape = getattr(found, "shape", None)
         returned = f"it returns {type(found).__name__} {'' if shape is None else tuple(shape)} for {tuple(x.shape)}"
         problem = problem or (returned if error is None else error_line(error, is_placed=True))
+    for plan in (replace(plan, axes=axes) for plan in _plans(module, constants) for axes in get_args(Axes)[2:]):
+        if plan.embedding is None and _mixes_only(module, plan, x, head_width):
+            return plan, ""
     return None, problem
+
+
+def _has_place_for_each(found: Any, x: Any) -> bool:
+    return getattr(found, "ndim", 0) == 3 and tuple(found.shape[:2]) == tuple(x.shape[:2])
 
 
 def required_names(module: Any) -> list[str]:
     """The arguments that `forward` cannot be called without, after the first."""
     found = list(_parameters(module).values())
-    return [each.name for each in found[1:] if each.default is inspect.Parameter.empty]
+    is_first = found[:1] and found[0].kind is not inspect.Parameter.KEYWORD_ONLY
+    return [each.name for each in found[1 if is_first else 0 :] if each.default is inspect.Parameter.empty]
 
 
 def start_name(module: Any) -> str | None:
@@ -98,12 +144,14 @@ def start_name(module: Any) -> str | None:
 def token_inputs(module: Any) -> tuple[str, ...]:
     """The arguments that get tokens: queries, keys and values in any order, or the first one and a required context.
 
-    For forward(values, keys, query, mask) that is ("values", "keys", "query").
+    For forward(values, keys, query, mask) that is ("values", "keys", "query"). The first one is given by its place, so
+    that its name does not matter.
     """
-    names = list(_parameters(module))
+    names = [name for name, each in _parameters(module).items() if each.kind is not inspect.Parameter.KEYWORD_ONLY]
     if sorted(name.lower().lstrip("x_")[:1] for name in names[:3]) == ["k", "q", "v"]:
         return tuple(names[:3])
-    return (*names[:1], *(name for name in required_names(module) if name.lower() in _CONTEXTS))
+    more = (name for name in required_names(module) if name.lower() in (*_CONTEXTS, *_PARTS))
+    return (*(names[:1] or ["x"]), *more)
 
 
 def _parameters(module: Any) -> Mapping[str, inspect.Parameter]:
@@ -116,13 +164,15 @@ def _parameters(module: Any) -> Mapping[str, inspect.Parameter]:
 
 
 def _plans(module: Any, constants: Mapping[str, Any]) -> Iterator[CallPlan]:
-    inputs = token_inputs(module) or ("x",)
+    inputs = token_inputs(module)
     needed = [name for name in required_names(module) if name not in (*inputs, *constants)]
     tables = tuple(name for name in needed if name.lower() in (*_ROTARY, *_COS, *_SIN))
-    plain = {name: 0 if name.lower() in _STARTS else None for name in needed if name not in tables}
+    places = names_of("positions", tuple(needed))
+    plain = {name: 0 if name.lower() in _STARTS else None for name in needed if name not in (*tables, *places)}
     masks = names_of("mask", tuple(plain))
     plans = [
-        CallPlan(inputs=inputs, constants={**plain, **constants}, tables=tables, form=form) for form in _forms(tables)
+        CallPlan(inputs=inputs, constants={**plain, **constants}, places=places, tables=tables, form=form)
+        for form in _forms(tables)
     ]
     for name in masks:
         others = {key: value for key, value in {**plain, **constants}.items() if key != name}
@@ -130,10 +180,11 @@ def _plans(module: Any, constants: Mapping[str, Any]) -> Iterator[CallPlan]:
     contexts = [name for name in _parameters(module) if name.lower() in _CONTEXTS and name not in inputs]
     # Some layers of cross-attention have a default for their context, and refuse it.
     plans += [replace(plan, inputs=(*inputs, contexts[0])) for plan in plans if contexts]
+    embeddings = _embeddings(module)
     for plan in plans:
-        if inputs[0].lower() not in _TOKENS:
+        if inputs[0].lower() not in _TOKENS or not embeddings:
             yield plan
-        for name in _embeddings(module):
+        for name in embeddings:
             yield replace(plan, embedding=name)
             for target in (each for each in _TARGETS if each in _parameters(module)):
                 yield replace(plan, embedding=name, targets=target)
@@ -176,6 +227,13 @@ def _table(name: str, form: RotaryForm | None, x: Any, positions: range, head_wi
     return (chosen.cos() if name.lower() in _COS else chosen.sin()).to(x.dtype)
 
 
+def _counted(positions: range, x: Any) -> Any:
+    """The positions [batch, position] of all rows."""
+    import torch
+
+    return torch.tensor(positions, device=x.device).expand(x.shape[0], -1)
+
+
 @contextlib.contextmanager
 def _embedded(module: Any, name: str, ids: Any, tokens: Any) -> Iterator[None]:
     """While it lasts, the embedding of these ids is the given tokens."""
@@ -190,20 +248,19 @@ def _embedded(module: Any, name: str, ids: Any, tokens: Any) -> Iterator[None]:
         hook.remove()
 
 
-def _mixes_rows(module: Any, plan: CallPlan, x: Any, head_width: int) -> bool:
-    """True if outputs depend on other rows and never on other positions: then the first axis is that of positions."""
+def _mixes_only(module: Any, plan: CallPlan, x: Any, head_width: int) -> bool:
+    """True if by this plan outputs depend on other positions, and never on other rows."""
 
     def moved(change: Callable[[Any], Any]) -> Any:
         other = x.clone()
         change(other).add_(1.5)
-        found = plan.output(module, other, {}, head_width)
-        return (found != before).any(dim=-1)
+        return (plan.output(module, other, {}, head_width) != before).any(dim=-1)
 
     before, error = returned_or_error(lambda: plan.output(module, x, {}, head_width))
-    if error is not None:
+    if error is not None or not _has_place_for_each(before, x):
         return False
     by_row, by_position = moved(lambda other: other[:1]), moved(lambda other: other[:, :1])
-    return bool(by_row[1:].any()) and not bool(by_position[:, 1:].any())
+    return bool(by_position[:, 1:].any()) and not bool(by_row[1:].any())
 
 
 def mask_names(module: Any) -> tuple[str, ...]:

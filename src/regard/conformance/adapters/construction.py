@@ -38,7 +38,7 @@ HEAD_WIDTH = """
 LENGTH = """
     block_size context_length max_seq_len max_len max_length seq_len max_position_embeddings max_positions n_ctx
     context_window ctx_len sequence_length max_sequence_length max_seq_length seq_length context_size max_context_length
-    n_positions max_T max_target_len window_length
+    n_positions max_T max_target_len window_length context ctx
 """.split()
 _DEPTH = "n_layer n_layers num_layers num_hidden_layers depth layers".split()
 _WINDOW = "window_size sliding_window window local_window_size attention_window".split()
@@ -76,6 +76,8 @@ _CHOSEN_BY_PART: Mapping[str, Any] = {
     "init_std": 0.02,
     "use_": False,
     "flash": False,
+    "_dim": 32,
+    "dim_": 32,
 }
 _CONFIGS = "config args cfg conf params opt hparams model_args configuration model_config hps opts".split()
 _CONFIG_CLASSES = ("Config", "Args", "Configuration", "Arguments", "Params", "Hparams", "Options")
@@ -120,6 +122,19 @@ class _Missing(AttributeError, KeyError):
         self.asked = name
 
 
+class _SwitchedOff:
+    """The answer to a name that says nothing: false in a condition, and of no other use."""
+
+    is_asked = False
+
+    def __bool__(self) -> bool:
+        self.is_asked = True
+        return False
+
+    def __repr__(self) -> str:
+        return "False"
+
+
 class StandInConfig(dict):
     """A config whose values are attributes and items alike."""
 
@@ -132,8 +147,17 @@ class StandInConfig(dict):
         raise _Missing(name)
 
 
-def build(make: Callable[..., Any], given: Mapping[str, Any], label: str) -> tuple[Any, tuple[LayerFinding, ...]]:
-    """What the class or factory makes of the given arguments, the rest chosen by name; and what was chosen.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BuiltLayer:
+    """A layer, the arguments that it was built with (those of its config among them), and what was chosen."""
+
+    layer: Any
+    arguments: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    findings: tuple[LayerFinding, ...] = ()
+
+
+def build(make: Callable[..., Any], given: Mapping[str, Any], label: str) -> BuiltLayer:
+    """What the class or factory makes of the given arguments, the rest chosen by name.
 
     An InputError names every argument that could not be chosen.
     """
@@ -146,10 +170,11 @@ def build(make: Callable[..., Any], given: Mapping[str, Any], label: str) -> tup
     if unknown:
         several = ", ".join(unknown)
         raise InputError(f"'{label}' needs {several}. Give --arg {unknown[0]}=….")
-    config = next((name for name in parameters if name in _CONFIGS and name in {**chosen, **given}), None)
+    arguments = {**chosen, **given}
+    config = next((name for name in parameters if name in _CONFIGS and name in arguments), None)
     if config is None:
-        return _made(make, {**chosen, **given}, label), _findings(chosen)
-    return _with_config(make, {**chosen, **given}, config, label)
+        return BuiltLayer(layer=_made(make, arguments, label), arguments=arguments, findings=_findings(chosen))
+    return _with_config(make, arguments, config, label)
 
 
 def _parameters(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
@@ -221,13 +246,11 @@ def _config_classes(make: Callable[..., Any], name: str) -> Iterator[type]:
             yield each
 
 
-def _with_config(
-    make: Callable[..., Any], given: Mapping[str, Any], name: str, label: str
-) -> tuple[Any, tuple[LayerFinding, ...]]:
+def _with_config(make: Callable[..., Any], given: Mapping[str, Any], name: str, label: str) -> BuiltLayer:
     """The layer made with a config of its own class, else with one that answers what it is asked."""
     values = given[name]
     if not isinstance(values, Mapping):
-        return _made(make, given, label), ()
+        return BuiltLayer(layer=_made(make, given, label), arguments=given)
     problems = []
     for kind in _config_classes(make, name):
         try:
@@ -236,27 +259,36 @@ def _with_config(
         except Exception as error:  # noqa: BLE001 - a class may raise anything, and another may serve
             problems.append(error)
             continue
-        return made, (
-            *_findings(chosen),
-            LayerFinding(name=name, value=kind.__name__, how="the class in the same module"),
-        )
+        its_class = LayerFinding(name=name, value=kind.__name__, how="the class in the same module")
+        return BuiltLayer(layer=made, arguments={**given, **chosen, **values}, findings=(*_findings(chosen), its_class))
     config = StandInConfig(values)
+    switches: dict[str, _SwitchedOff] = {}
     for _ in range(_MOST_ANSWERS):
         try:
             made = make(**{**given, name: config})
         except _Missing as missing:
             value = chosen_value(missing.asked)
             if value is _EMPTY:
-                raise InputError(
-                    f"'{label}' asks for {name}.{missing.asked}, and its name does not say what it is. "
-                    f"Give --arg {name}=\"{{'{missing.asked}': …}}\"."
-                ) from missing
+                value = switches[missing.asked] = _SwitchedOff()
             config = StandInConfig({**config, missing.asked: value})
         except Exception as error:
+            if switches:
+                raise _unknown(name, list(switches)[-1], label) from error
             raise _refusal(problems[0] if problems else error, {**given, name: dict(config)}, label) from error
         else:
-            return made, _findings({key: value for key, value in config.items() if key not in values})
+            kept = next((each for each, switch in switches.items() if not switch.is_asked), None)
+            if kept is not None:
+                raise _unknown(name, kept, label)
+            found = {key: value for key, value in config.items() if key not in values}
+            return BuiltLayer(layer=made, arguments={**given, **config}, findings=_findings(found))
     raise InputError(f"'{label}' asks its {name} for too many things. Give --config FILE.")
+
+
+def _unknown(config: str, asked: str, label: str) -> InputError:
+    return InputError(
+        f"'{label}' asks for {config}.{asked}, and its name does not say what it is. "
+        f"Give --arg {config}=\"{{'{asked}': …}}\"."
+    )
 
 
 def _own_config(kind: type, values: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -2,6 +2,8 @@
 
 import copy
 import importlib
+import itertools
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +28,8 @@ from regard.core.errors import InputError
 
 # Widths to try on a function of tokens, whose signature does not say which it takes.
 _WIDTHS = (64, 16, 128, 8, 256, 512, 768)
+# Lengths to try on attention: any, or a multiple of what windows and buckets insist on.
+_LENGTHS = (5, 16)
 FRAMEWORKS: Mapping[str, type[Arrays]] = {"numpy": NumpyArrays, "torch": TorchArrays, "jax": JaxArrays}
 
 
@@ -134,6 +138,7 @@ CoreLayout = Literal[
     "[batch, head, position, width]",
     "[batch, position, head, width]",
     "[batch · head, position, width]",
+    "[batch, head, position, width], keys transposed",
     "[batch, position, 3, head, width]",
     "[batch, 3, head, position, width]",
     "[3, batch, head, position, width]",
@@ -142,6 +147,7 @@ _SEPARATE: tuple[CoreLayout, ...] = (
     "[batch, head, position, width]",
     "[batch, position, head, width]",
     "[batch · head, position, width]",
+    "[batch, head, position, width], keys transposed",
 )
 _PACKED: tuple[CoreLayout, ...] = (
     "[batch, position, 3, head, width]",
@@ -158,10 +164,24 @@ class _AttentionFunction:
     arrays: Arrays
     layout: CoreLayout
     names: Mapping[str, str]
+    # Causal functions that take no other lengths get zeros at the end, up to the next multiple.
+    multiple_of: int = 1
 
     def __call__(self, q: Any, k: Any, v: Any, **options: Any) -> Any:
         """Attention; the options go by our names."""
         given = {self.names[name]: self._as_wanted(name, value) for name, value in options.items()}
+        longer = (self._lengthened(each) for each in (q, k, v))
+        return self._called(tuple(longer), given)[:, :, : q.shape[2]]
+
+    def _lengthened(self, heads: Any) -> Any:
+        missing = -heads.shape[2] % self.multiple_of
+        if missing == 0:
+            return heads
+        more = self.arrays.array(np.zeros((*heads.shape[:2], missing, heads.shape[3])))
+        return importlib.import_module(self.arrays.module).concatenate([heads, more], 2)
+
+    def _called(self, heads: tuple[Any, ...], given: Mapping[str, Any]) -> Any:
+        q, k, v = heads
         stack = importlib.import_module(self.arrays.module).stack
         match self.layout:
             case "[batch, head, position, width]":
@@ -171,6 +191,8 @@ class _AttentionFunction:
             case "[batch · head, position, width]":
                 flat = (each.reshape(each.shape[0] * each.shape[1], *each.shape[2:]) for each in (q, k, v))
                 return first_output(self.function(*flat, **given)).reshape(*q.shape[:3], -1)
+            case "[batch, head, position, width], keys transposed":
+                return first_output(self.function(q, k.swapaxes(-1, -2), v, **given))
             case "[batch, position, 3, head, width]":
                 packed = stack([each.swapaxes(1, 2) for each in (q, k, v)], 2)
                 return first_output(self.function(packed, **given)).swapaxes(1, 2)
@@ -183,56 +205,82 @@ class _AttentionFunction:
     def takes(self) -> frozenset[str]:
         """The options that it has."""
         is_flat = self.layout == "[batch · head, position, width]"
-        return frozenset(() if is_flat else set(self.names) & {"mask", "causal", "window"})
+        has_options = not is_flat and self.multiple_of == 1
+        return frozenset(set(self.names) & {"mask", "causal", "window"} if has_options else ())
 
     def _as_wanted(self, name: str, value: Any) -> Any:
         # flash-attention counts the keys on both sides of a query.
         return (value - 1, 0) if name == "window" and self.names[name] == "window_size" else value
 
-    def mixes(self, heads: Sequence[Any], axis: int) -> bool:
-        """True if outputs change with a key and a value elsewhere on this axis of [batch, head, position, width]."""
+    def mixes(self, heads: Sequence[Any], axis: int, start: int = 0, end: int = 1) -> bool:
+        """True if outputs before `start` or from `end` on change with keys and values between, on this axis."""
         q, k, v = heads
-        at = (slice(None),) * axis + (slice(0, 1),)
-        rest = (slice(None),) * axis + (slice(1, None),)
+        at = (slice(None),) * axis
         bump = np.zeros(q.shape)
-        bump[at] = 3.0
+        bump[(*at, slice(start, end))] = 3.0
         moved = self.arrays.array(bump)
-        before, after = self(q, k, v), self(q, k + moved, v + moved)
-        return bool(np.any(self.arrays.numpy(before)[rest] != self.arrays.numpy(after)[rest]))
+        before, after = (self.arrays.numpy(each) for each in (self(q, k, v), self(q, k + moved, v + moved)))
+        return any(np.any(before[(*at, part)] != after[(*at, part)]) for part in (slice(start), slice(end, None)))
 
 
 def _bare_attention(function: Callable[..., Any], spec: Spec, *, name: str, arrays: Arrays) -> "CoreLayer":
     """Attention f(q, k, v, …) or f(qkv, …) as a layer, in the first layout in which positions mix and heads do not."""
     all_names = parameter_names(function)
-    names, shared = option_names(all_names), spec.num_kv_heads or 1
-    heads = [
-        arrays.array(sample(2, count, 5, spec.head_width, seed=count)) for count in (spec.num_heads, shared, shared)
-    ]
-    even = [arrays.array(sample(2, spec.num_heads, 5, spec.head_width, seed=part)) for part in range(3)]
+    names = option_names(all_names)
     problem: _CannotCall | None = None
-    fallback: CoreLayer | None = None
-    for layout in _PACKED if all_names[:1] == ("qkv",) else _SEPARATE:
+    fallback: _AttentionFunction | None = None
+    for length, layout in itertools.product(_LENGTHS, _PACKED if all_names[:1] == ("qkv",) else _SEPARATE):
         attend = _AttentionFunction(function=function, arrays=arrays, layout=layout, names=names)
         try:
             with arrays.quietly():
-                _returned(lambda attend=attend: attend(*heads), tuple(heads[0].shape), heads[0])
-                is_right = attend.mixes(even, 2) and not attend.mixes(even, 1)
+                mixes_positions, mixes_heads = _mixes(attend, spec, length)
         except _CannotCall as error:
             problem = problem or error
             continue
-        layer = CoreLayer(attend, spec, name=name, arrays=arrays, takes=attend.takes)
-        layer.is_read_off = True
-        layer.findings = (
-            LayerFinding(name="layout", value=layout, how="outputs depend on other positions and not on other heads"),
-        )
-        if is_right:
-            return layer.with_mask_found()
-        fallback = fallback or layer
+        if mixes_positions and not mixes_heads:
+            return _core_layer(attend, spec, name, length)
+        if length == _LENGTHS[0]:
+            fallback = fallback or attend
     if fallback is None:
         assert problem is not None
         raise problem
-    fallback.findings = ()
-    return fallback
+    return CoreLayer(fallback, spec, name=name, arrays=arrays, takes=fallback.takes).read_off()
+
+
+def _mixes(attend: _AttentionFunction, spec: Spec, length: int) -> tuple[bool, bool]:
+    """Whether positions and heads mix; raises _CannotCall if the function does not take this length."""
+    shared = spec.num_kv_heads or 1
+    heads, even = (
+        [
+            attend.arrays.array(sample(2, count, length, spec.head_width, seed=seed))
+            for seed, count in enumerate((spec.num_heads, *others))
+        ]
+        for others in ((shared, shared), (spec.num_heads, spec.num_heads))
+    )
+    _returned(lambda: attend(*heads), tuple(heads[0].shape), heads[0])
+    return attend.mixes(even, 2), attend.mixes(even, 1)
+
+
+def _core_layer(attend: _AttentionFunction, spec: Spec, name: str, length: int) -> "CoreLayer":
+    """The function as a layer, with what was found out; raises _CannotCall if it takes too few lengths."""
+
+    def looks_ahead(size: int) -> tuple[Any, Exception | None]:
+        shape = (2, spec.num_heads, size, spec.head_width)
+        heads = [attend.arrays.array(sample(*shape, seed=part)) for part in range(3)]
+        return returned_or_error(
+            lambda: attend.mixes(heads, 2, size // 2, size) or attend.mixes(heads, 2, size - 1, size)
+        )
+
+    how = "outputs depend on other positions and not on other heads"
+    findings = [LayerFinding(name="layout", value=attend.layout, how=how)]
+    if length != _LENGTHS[0]:
+        attend = replace(attend, multiple_of=math.gcd(*(size for size in range(1, 33) if looks_ahead(size)[1] is None)))
+        if looks_ahead(2 * length)[0]:
+            raise _CannotCall(f"it takes only lengths that are multiples of {attend.multiple_of}, and is not causal")
+        how = "others are padded at the end, which no earlier output depends on"
+        findings.append(LayerFinding(name="lengths", value=f"multiples of {attend.multiple_of}", how=how))
+    layer = CoreLayer(attend, spec, name=name, arrays=attend.arrays, takes=attend.takes).read_off(*findings)
+    return layer.with_mask_found()
 
 
 class CoreLayer(Layer):
@@ -252,6 +300,11 @@ class CoreLayer(Layer):
         self.is_window_given = spec.window is not None
         self.matrices = random_matrices(spec, np.dtype(np.float32))
         self.set_capabilities({"core", "weights"} | ({"mask"} & takes))
+
+    def read_off(self, *findings: LayerFinding) -> "CoreLayer":
+        """The same layer, about which nobody says more than was found."""
+        self.is_read_off, self.findings = True, findings
+        return self
 
     def forward(self, x: Any, mask: Any = None) -> Any:
         """Attention between the projections."""

@@ -1,7 +1,9 @@
 """Any torch module as a subject: its sizes, and how it wants to be called, are found on the module itself."""
 
 import copy
-from collections.abc import Mapping, Sequence
+import itertools
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -29,8 +31,8 @@ _ROWS, _LENGTH = 3, 5
 # The longest input that is tried; tables and masks of fixed size are usually shorter, or much longer.
 _LONGEST = 256
 _PAIRS = 64
-# Lengths of windows and images that some layers insist on.
-_FIXED = (16, 64, 49, 196)
+# Lengths that are multiples of what windows, buckets and images insist on.
+_MULTIPLES = (16, 64, 49, 196)
 _PACKINGS: tuple[Packing, ...] = ("parts", "heads", "numbers")
 
 
@@ -42,9 +44,24 @@ class ModuleLayer(TorchLayer):
     """
 
     plan: CallPlan
+    # The length of the inputs that are tried first, the number that all lengths are multiples of, and the number up to
+    # a multiple of which inputs are padded.
+    length, multiple_of, padded_to = _LENGTH, 1, 1
     mask_form: MaskForm | None = None
     packing: Packing | None = None
     is_read_off = True
+
+    def __init__(
+        self,
+        module: Any,
+        spec: Spec | None = None,
+        *,
+        name: str | None = None,
+        redraw: bool = True,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.arguments = arguments or {}
+        super().__init__(module, spec, name=name, redraw=redraw)
 
     def prepare(self) -> None:
         """Finds the sizes, the way to call the module, its longest input, its mask and its matrices."""
@@ -55,11 +72,15 @@ class ModuleLayer(TorchLayer):
             self._find_call()
             self._find_longest()
             self._find_mask()
+            self._find_padding()
             self.has_weights = self._find_weights()
 
     def forward(self, x: Any, **options: Any) -> Any:
         """The module's output, the first of several that has a place for each token."""
-        return self.plan.output(self.module, x, self._given(x, options), self.spec.head_width)
+        length = x.shape[1]
+        if self.padded_to > 1:
+            x, options = self._padded(x, options)
+        return self.plan.output(self.module, x, self._given(x, options), self.spec.head_width)[:, :length]
 
     def own_capabilities(self) -> set[str]:
         """What the module accepts."""
@@ -100,8 +121,19 @@ class ModuleLayer(TorchLayer):
             given[self.mask_form.name] = self.mask_form.of(options["mask"], x.shape[1], x.dtype)
         return given
 
-    def _tokens(self, length: int = _LENGTH, width: int | None = None) -> Any:
-        return self.native(sample(_ROWS, length, width or self.spec.width))
+    def _padded(self, x: Any, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """x with tokens at its end that no output depends on, up to a length that the module takes."""
+        import torch
+
+        missing = -x.shape[1] % self.padded_to
+        longer = torch.nn.functional.pad(x, (0, 0, 0, missing))
+        if self.mask_form is None:
+            return longer, dict(options)
+        mask = options.get("mask", torch.ones(x.shape[:2], dtype=torch.bool, device=x.device))
+        return longer, {**options, "mask": torch.nn.functional.pad(mask, (0, missing), value=False)}
+
+    def _tokens(self, length: int | None = None, width: int | None = None) -> Any:
+        return self.native(sample(_ROWS, length or self.length, width or self.spec.width))
 
     def _note(self, name: str, how: str, value: Any = None) -> None:
         """Adds a finding; without a value, something that was not found."""
@@ -110,27 +142,22 @@ class ModuleLayer(TorchLayer):
 
     def _find_call(self) -> None:
         """Width, heads and plan: the first width that the module takes."""
-        heads, declared = head_findings(self.module), self.spec
-        candidates = width_candidates(self.module)
+        heads, declared = head_findings(self.module, self.arguments), self.spec
+        candidates = width_candidates(self.module, self.arguments)
         usual = LayerFinding(name="width", value=declared.width, how="nothing says otherwise")
         problem = ""
         if "width" not in declared.undeclared_sizes:
             candidates = [replace(usual, how="declared"), *candidates]
-        for width in [*candidates, *([] if candidates else [usual])]:
+        widths = [*candidates, *([] if candidates else [usual])]
+        for length, width in itertools.product((_LENGTH, *_MULTIPLES), widths):
             spec, used = sized(declared, {"width": width, **heads})
-            plan, reason = find_plan(self.module, self._tokens(width=width.value), spec.head_width, {})
+            plan, reason = find_plan(self.module, self._tokens(length, width.value), spec.head_width, {})
             if plan is not None:
                 spec = spec if spec.width == width.value else replace(spec, width=width.value)
-                self.spec, self.plan, self.findings = spec, plan, used
+                self.spec, self.plan, self.findings, self.length = spec, plan, used, length
                 self._note_call()
                 return
             problem = problem or reason
-        fixed = next((length for length in _FIXED if self._takes_only(length, candidates or [usual])), None)
-        if fixed is not None:
-            raise InputError(
-                f"{self.name} takes inputs of length {fixed} and not of length {_LENGTH}; laws need inputs of several "
-                "lengths. Wrap it in a function f(x) that pads them."
-            )
         needed = required_names(self.module)
         ask = f" It needs {', '.join(needed)}: give --arg forward.{needed[0]}=…." if needed else ""
         raise InputError(
@@ -140,9 +167,6 @@ class ModuleLayer(TorchLayer):
             else f"{self.name} could not be called: {problem}.{ask} Wrap it in a function f(x)."
         )
 
-    def _takes_only(self, length: int, widths: Sequence[LayerFinding]) -> bool:
-        return any(find_plan(self.module, self._tokens(length, each.value), each.value, {})[0] for each in widths)
-
     def _note_call(self) -> None:
         plan = self.plan
         if len(plan.inputs) > 1 and plan.embedding is None:
@@ -150,6 +174,10 @@ class ModuleLayer(TorchLayer):
         if plan.tables:
             how = f"rotary tables of base 10000, {plan.form}, since forward requires them"
             self._note("called with", how, ", ".join(plan.tables))
+        if plan.places:
+            self._note(
+                "called with", "the positions of the tokens, since forward requires them", ", ".join(plan.places)
+            )
         if plan.constants:
             listed = ", ".join(f"{name}={value}" for name, value in plan.constants.items())
             self._note("called with", "required by forward", listed)
@@ -157,27 +185,53 @@ class ModuleLayer(TorchLayer):
             self._note("called with", "forward requires a mask; this one hides nothing", str(plan.mask))
         if plan.embedding is not None:
             self._note("tokens", "they replace the output of the embedding of token ids", plan.embedding)
-        if plan.is_positions_first:
-            self._note("axes", "outputs depend on the first axis only", "[position, batch, width]")
+        if plan.axes != "batch position width":
+            how = "outputs depend on other positions, and not on other rows, if the input has these axes"
+            self._note("axes", how, f"[{plan.axes.replace(' ', ', ')}]")
 
     def _find_longest(self) -> None:
-        """The longest input up to a bound, by bisection."""
-        if self.spec.max_positions is not None or self._takes(_LONGEST):
+        """The longest input up to a bound, by bisection, among the multiples that the module takes."""
+        if self.length != _LENGTH:
+            taken = [length for length in range(1, 2 * self.length + 1) if self._takes(length)]
+            self.multiple_of = math.gcd(*taken)
+        multiple = self.multiple_of
+        if self.spec.max_positions is not None or self._takes(-(-_LONGEST // multiple) * multiple):
             return
-        low, high = _LENGTH, _LONGEST
+        low, high = self.length // multiple, -(-_LONGEST // multiple)
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if self._takes(middle) else (low, middle)
-        self._note("max_positions", f"an input of length {high} raises an error", low)
-        self.spec = replace(self.spec, max_positions=low)
+            low, high = (middle, high) if self._takes(middle * multiple) else (low, middle)
+        self._note("max_positions", f"an input of length {high * multiple} raises an error", low * multiple)
+        self.spec = replace(self.spec, max_positions=low * multiple)
 
     def _takes(self, length: int) -> bool:
         found, error = returned_or_error(lambda: self.forward(self._tokens(length)))
         return error is None and found.shape[1] == length
 
+    def _find_padding(self) -> None:
+        """Inputs of other lengths are padded at the end, if no output depends on what is there."""
+        if self.multiple_of == 1:
+            return
+        x = self._tokens()
+
+        def is_seen_before(place: int) -> bool:
+            other = x.clone()
+            other[:, place:] += 1.5
+            return bool((self.forward(other) != self.forward(x))[:, :place].any())
+
+        is_causal = not any(map(is_seen_before, (self.length // 2, self.length - 1)))
+        why = "which no earlier output depends on" if is_causal else "which the mask hides"
+        if not is_causal and self.mask_form is None and not self.spec.causal:
+            raise InputError(
+                f"{self.name} takes only lengths that are multiples of {self.multiple_of}, and neither causality nor a "
+                "mask hides what is added at the end of others. Wrap it in a function f(x) that pads them."
+            )
+        self._note("lengths", f"others are padded at the end, {why}", f"multiples of {self.multiple_of}")
+        self.padded_to = self.multiple_of
+
     def _find_mask(self) -> None:
         names = mask_names(self.module)
-        if not names or self.plan.embedding is not None and self.plan.is_positions_first:
+        if not names or "one" in self.plan.axes or (self.plan.embedding and self.plan.axes.startswith("position")):
             return
 
         def output(x: Any, **given: Any) -> Any:

@@ -55,6 +55,9 @@ def matrix_sizes(module: Any) -> tuple[int, int] | None:
     """How many numbers the queries and the keys of a token have, None where the matrices are not found."""
     named = _named(module)
     query, packed = (_linear(named.get(part)) for part in ("query", "packed"))
+    if query is None and packed is None and (heads := single_heads(module)):
+        own, shared = (sum(pair[0].shape[1] for pair in _of_heads(heads, part)) for part in ("query", "key"))
+        return own, shared
     if query is None:
         return None if packed is None or packed[0].shape[1] % 3 else (packed[0].shape[1] // 3,) * 2
     pair, key = _linear(named.get("packed pair")), _linear(named.get("key"))
@@ -65,6 +68,26 @@ def matrix_sizes(module: Any) -> tuple[int, int] | None:
 def is_packed(module: Any) -> bool:
     """True if one matrix serves several parts."""
     return not {"packed", "packed pair"}.isdisjoint(_named(module))
+
+
+def single_heads(module: Any) -> list[Any]:
+    """The heads of a module that has each of them as a module of its own, with three matrices."""
+    for child in module.children():
+        parts = [part for part in child if part is not None] if type(child).__name__ == "ModuleList" else []
+        if parts and all({"query", "key", "value"} <= set(_named(part)) for part in parts):
+            return parts
+    return []
+
+
+def _of_heads(heads: list[Any], part: str) -> list[Pair]:
+    found = [_linear(_named(head)[part]) for head in heads]
+    return [pair for pair in found if pair is not None]
+
+
+def _joined(pairs: list[Pair]) -> Pair:
+    """The matrices side by side."""
+    biases = [np.zeros(matrix.shape[1]) if bias is None else bias for matrix, bias in pairs]
+    return np.concatenate([matrix for matrix, _ in pairs], axis=1), np.concatenate(biases)
 
 
 def fused_name(module: Any) -> str | None:
@@ -91,7 +114,10 @@ def _parts(module: Any, spec: Spec, packing: Packing | None) -> dict[str, Pair] 
     if _has_other_norms(module):
         return None
     three: dict[str, Pair | None] = {}
-    if "packed" in named and "query" not in named:
+    singles = [] if "query" in named or "packed" in named else single_heads(module)
+    if singles:
+        three = {part: _joined(_of_heads(singles, part)) for part in ("query", "key", "value")}
+    elif "packed" in named and "query" not in named:
         usual = "heads" if fused_name(module) in _BY_HEAD else "parts"
         cut = _cut(_linear(named["packed"]), (heads, shared, shared), spec.head_width, packing or usual)
         three = dict(zip(("query", "key", "value"), cut, strict=False))
@@ -100,17 +126,17 @@ def _parts(module: Any, spec: Spec, packing: Packing | None) -> dict[str, Pair] 
         three = {"query": _linear(named["query"]), **dict(zip(("key", "value"), cut, strict=False))}
     else:
         three = {part: _linear(named[part]) for part in ("query", "key", "value") if part in named}
-    output = _output(module, named, heads * spec.head_width)
+    output = _output(module, [*named.values(), *singles], named, heads * spec.head_width)
     found = {part: pair for part, pair in {**three, "output": output}.items() if pair is not None}
     return found if len(found) == 4 else None
 
 
-def _output(module: Any, named: dict[str, Any], own: int) -> Pair | None:
-    """The output matrix; the identity only if the module has no other matrix that could be it."""
+def _output(module: Any, known_parts: list[Any], named: dict[str, Any], own: int) -> Pair | None:
+    """The output matrix; the identity only if the module has no matrix but those of the known parts."""
     if "output" in named:
         child = named["output"]
         return (np.eye(own), None) if type(child).__name__ == "Identity" else _linear(child)
-    known = {id(part) for child in named.values() for part in child.modules()}
+    known = {id(part) for child in known_parts for part in child.modules()}
     is_alone = all(id(part) in known or _linear(part) is None for part in module.modules())
     return (np.eye(own), None) if is_alone else None
 

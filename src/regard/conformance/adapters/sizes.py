@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeGuard
 
 from regard.conformance.adapters.construction import HEAD_WIDTH, HEADS, KV_HEADS, WIDTH
+from regard.conformance.adapters.projections import single_heads
 from regard.conformance.subject import LayerFinding, Spec
 from regard.core.errors import InputError
 
@@ -12,15 +13,15 @@ _CONFIGS = ("config", "args", "cfg", "params")
 _MOST_WIDTHS = 8
 
 
-def width_candidates(module: Any) -> list[LayerFinding]:
-    """Widths that the module may take, the likeliest first: its attributes, then the sizes of its matrices."""
+def width_candidates(module: Any, arguments: Mapping[str, Any]) -> list[LayerFinding]:
+    """Widths that the module may take, the likeliest first: by its attributes, matrices and arguments."""
     found: dict[int, LayerFinding] = {}
     for name in WIDTH:
         for owner, values in _named_values(module):
             if _is_count(values.get(name)):
                 found.setdefault(values[name], _of_attribute("width", owner, name, values[name]))
     for name, part in module.named_modules():
-        for size in (getattr(part, "in_features", None), getattr(part, "embedding_dim", None)):
+        for size in (getattr(part, each, None) for each in ("in_features", "embedding_dim", "in_channels")):
             if _is_count(size):
                 found.setdefault(
                     size, LayerFinding(name="width", value=size, how=f"the size of {name or 'its matrix'}")
@@ -28,12 +29,16 @@ def width_candidates(module: Any) -> list[LayerFinding]:
     for name, parameter in module.named_parameters():
         for size in parameter.shape if parameter.ndim == 2 else ():
             found.setdefault(size, LayerFinding(name="width", value=size, how=f"the size of {name}"))
+    for name in (each for each in WIDTH if _is_count(arguments.get(each))):
+        found.setdefault(arguments[name], _of_argument("width", name, arguments[name]))
     return list(found.values())[:_MOST_WIDTHS]
 
 
-def head_findings(module: Any) -> dict[str, LayerFinding]:
-    """Numbers and widths of heads by the attributes of the module, its config or the first part that has them."""
+def head_findings(module: Any, arguments: Mapping[str, Any]) -> dict[str, LayerFinding]:
+    """Numbers and widths of heads by the module's attributes, its config, its parts and its arguments."""
     found: dict[str, LayerFinding] = {}
+    if heads := single_heads(module):
+        found["num_heads"] = LayerFinding(name="num_heads", value=len(heads), how="each is a module of its own")
     for part_name, part in module.named_modules():
         for size, names in _ATTRIBUTES.items():
             for owner, values in _named_values(part) if size not in found else ():
@@ -41,6 +46,9 @@ def head_findings(module: Any) -> dict[str, LayerFinding]:
                 if name is not None:
                     where = ".".join(filter(None, (part_name, owner)))
                     found.setdefault(size, _of_attribute(size, where, name, values[name]))
+    for size, names in _ATTRIBUTES.items():
+        for name in (each for each in names if _is_count(arguments.get(each))):
+            found.setdefault(size, _of_argument(size, name, arguments[name]))
     return found
 
 
@@ -82,3 +90,7 @@ def _is_count(value: Any) -> TypeGuard[int]:
 
 def _of_attribute(name: str, owner: str, attribute: str, value: int) -> LayerFinding:
     return LayerFinding(name=name, value=value, how=f"attribute {owner}{'.' if owner else ''}{attribute}")
+
+
+def _of_argument(name: str, argument: str, value: int) -> LayerFinding:
+    return LayerFinding(name=name, value=value, how=f"built with {argument}={value}")

@@ -11,6 +11,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast, get_args
@@ -18,14 +19,14 @@ from typing import Any, cast, get_args
 from regard.conformance.adapters.arrays import TorchArrays
 from regard.conformance.adapters.cached_decoders import CachedDecoder, DecoderLayer
 from regard.conformance.adapters.caches import CacheEngine, is_cache_engine
-from regard.conformance.adapters.construction import build, makes_layers
+from regard.conformance.adapters.construction import BuiltLayer, build, makes_layers
 from regard.conformance.adapters.functions import function_subject
 from regard.conformance.adapters.layers import is_bare_attention, parameter_names
 from regard.conformance.adapters.llama_cpp import LlamaSequences
 from regard.conformance.adapters.mlx import MlxCaches
 from regard.conformance.adapters.recurrences import RecurrenceLayer
 from regard.conformance.recurrence import Recurrence
-from regard.conformance.subject import LayerFinding, Projections, Spec, Subject
+from regard.conformance.subject import Projections, Spec, Subject
 from regard.conformance.verdict import error_line
 from regard.core.errors import InputError, did_you_mean
 
@@ -60,6 +61,8 @@ def adapt(
         redraw: draw the weights of modules anew, in a copy; False keeps them.
         projections: maps the layer to its matrices, if they do not have the usual names.
     """
+    # What a layer was built with says its sizes where nothing else does.
+    target, arguments = (target.layer, target.arguments) if isinstance(target, BuiltLayer) else (target, {})
     if isinstance(target, type) and issubclass(target, Subject):
         target = target()
     if isinstance(target, Subject):
@@ -70,7 +73,7 @@ def adapt(
         return RecurrenceLayer(target, spec, name=name)
     if isinstance(target, CachedDecoder):
         return DecoderLayer(target, spec, name=name)
-    subject = _adapted(target, spec, name or _name(target), redraw=redraw)
+    subject = _adapted(target, spec, name or _name(target), redraw=redraw, arguments=arguments)
     if projections is not None:
         kind, find = type(subject), projections
         # A subclass, since a copy of the subject in another dtype has other matrices.
@@ -81,12 +84,12 @@ def adapt(
     return subject
 
 
-def _adapted(target: Any, spec: Spec | None, name: str, *, redraw: bool) -> Subject:
+def _adapted(target: Any, spec: Spec | None, name: str, *, redraw: bool, arguments: Mapping[str, Any]) -> Subject:
     if is_cache_engine(target):
         return CacheEngine(target, spec, name=name)
     subject = None
     if "torch" in sys.modules:
-        subject = _torch_subject(target, spec, name, redraw=redraw)
+        subject = _torch_subject(target, spec, name, redraw=redraw, arguments=arguments)
     if subject is None and "flax" in sys.modules:
         from flax import nnx
 
@@ -110,7 +113,9 @@ def _adapted(target: Any, spec: Spec | None, name: str, *, redraw: bool) -> Subj
     return function_subject(target, spec or Spec(), name) if subject is None else subject
 
 
-def _torch_subject(target: Any, spec: Spec | None, name: str, *, redraw: bool) -> Subject | None:
+def _torch_subject(
+    target: Any, spec: Spec | None, name: str, *, redraw: bool, arguments: Mapping[str, Any]
+) -> Subject | None:
     import torch
 
     from regard.conformance.adapters import modules, start_positions, torch_layers
@@ -131,9 +136,9 @@ def _torch_subject(target: Any, spec: Spec | None, name: str, *, redraw: bool) -
     has_matrices = any(each.ndim > 1 for each in target.parameters())
     if is_bare_attention(parameter_names(target.forward)) and not has_matrices:
         return function_subject(target.forward, spec or Spec(), name, {"torch": TorchArrays})
-    if start_positions.has_buffers_of_tokens(target):
-        return start_positions.StartPositionLayer(target, spec, name=name, redraw=redraw)
-    return modules.ModuleLayer(target, spec, name=name, redraw=redraw)
+    is_stateful = start_positions.has_buffers_of_tokens(target)
+    kind = start_positions.StartPositionLayer if is_stateful else modules.ModuleLayer
+    return kind(target, spec, name=name, redraw=redraw, arguments=arguments)
 
 
 def _name(target: Any) -> str:
@@ -142,24 +147,21 @@ def _name(target: Any) -> str:
 
 def load(text: str, arguments: Mapping[str, Any] | None = None) -> Any:
     """What the name stands for; a class or a factory is called with the arguments, which may be text."""
-    return load_with_findings(text, arguments or {})[0]
+    return load_with_findings(text, arguments or {}).layer
 
 
-def load_with_findings(target: Any, arguments: Mapping[str, Any]) -> tuple[Any, tuple[LayerFinding, ...]]:
+def load_with_findings(target: Any, arguments: Mapping[str, Any]) -> BuiltLayer:
     """What a name or a factory stands for, and the arguments that were chosen for it.
 
     Arguments called "forward.NAME" are for every call of the layer.
     """
     given = {name: literal(value) if isinstance(value, str) else value for name, value in arguments.items()}
     calls = {name.removeprefix(_FORWARD): given.pop(name) for name in list(given) if name.startswith(_FORWARD)}
-    if isinstance(target, str):
-        found, findings = _load_named(target, given)
-    else:
-        found, findings = _made(target, given, _name(target))
-    return (_with_options(found, calls) if calls else found), findings
+    built = _load_named(target, given) if isinstance(target, str) else _made(target, given, _name(target))
+    return replace(built, layer=_with_options(built.layer, calls)) if calls else built
 
 
-def _load_named(text: str, given: dict[str, Any]) -> tuple[Any, tuple[LayerFinding, ...]]:
+def _load_named(text: str, given: dict[str, Any]) -> BuiltLayer:
     place, sign, name = text.rpartition(":")
     if not sign or not place or not name:
         raise InputError(
@@ -167,13 +169,13 @@ def _load_named(text: str, given: dict[str, Any]) -> tuple[Any, tuple[LayerFindi
             "torch:MultiheadAttention or hf:LlamaForCausalLM."
         )
     if place == "hf":
-        return hf(name, **given)(), ()
+        return BuiltLayer(layer=hf(name, **given)())
     if place == "mlx":
-        return MlxCaches(name, **given), ()
+        return BuiltLayer(layer=MlxCaches(name, **given))
     if place == "llama.cpp":
-        return LlamaSequences(name, **given), ()
+        return BuiltLayer(layer=LlamaSequences(name, **given))
     if place == "torch":
-        return _load_torch(name, given), ()
+        return BuiltLayer(layer=_load_torch(name, given))
     return _made(load_attribute(text), given, text)
 
 
@@ -262,10 +264,10 @@ def _load_torch(name: str, given: dict[str, Any]) -> Any:
         return _without_arguments(flex_attention, given, name)
     if name == "MultiheadAttention":
         usual = {"embed_dim": 32, "num_heads": 4, "batch_first": True}
-        return build(torch.nn.MultiheadAttention, {**usual, **given}, name)[0]
+        return build(torch.nn.MultiheadAttention, {**usual, **given}, name).layer
     depth = given.pop("num_layers", 2)
     usual = {"d_model": 32, "nhead": 4, "dim_feedforward": 64, "batch_first": True, "dropout": 0.0}
-    layer = build(torch.nn.TransformerEncoderLayer, {**usual, **given}, name)[0]
+    layer = build(torch.nn.TransformerEncoderLayer, {**usual, **given}, name).layer
     return layer if name == "TransformerEncoderLayer" else torch.nn.TransformerEncoder(layer, depth)
 
 
@@ -330,17 +332,17 @@ def call_factory(target: Any, arguments: Mapping[str, Any], label: str | None = 
     >>> call_factory(dict, {"a": 1}), call_factory(len, {})
     ({'a': 1}, <built-in function len>)
     """
-    return _made(target, arguments, label or _name(target))[0]
+    return _made(target, arguments, label or _name(target)).layer
 
 
-def _made(target: Any, arguments: Mapping[str, Any], label: str) -> tuple[Any, tuple[LayerFinding, ...]]:
+def _made(target: Any, arguments: Mapping[str, Any], label: str) -> BuiltLayer:
     is_function = inspect.isroutine(target) or isinstance(target, functools.partial)
     is_factory = inspect.isclass(target) or getattr(target, "is_factory", False)
     if is_factory or (is_function and (arguments or not _needs_arguments(target) or makes_layers(target))):
         return build(target, arguments, label)
     if arguments:
         raise InputError(f"'{label}' is an instance and takes no arguments, but {', '.join(arguments)} was given.")
-    return target, ()
+    return BuiltLayer(layer=target)
 
 
 def _needs_arguments(function: Callable[..., Any]) -> bool:

@@ -4,6 +4,7 @@ That is MultiheadAttention, encoder layers, scaled_dot_product_attention and fle
 """
 
 import copy
+import copyreg
 import functools
 import warnings
 from collections.abc import Callable, Mapping
@@ -22,6 +23,8 @@ from regard.conformance.subject import Projections, Spec
 _STD, _FAN_IN, _LARGEST = 0.12, 32, 0.2
 # Memory that was never written to often holds such numbers.
 _UNINITIALISED = 1e6
+# Modules with static methods on their instances can be copied too.
+copyreg.pickle(staticmethod, lambda method: (staticmethod, (method.__func__,)))
 _TABLES = ("freq", "slope", "rotary", "alibi", "sinusoid")
 
 
@@ -70,7 +73,7 @@ class TorchLayer(Layer):
 
 
 def redraw_weights(module: Any, *, seed: int = 0) -> None:
-    """Draws matrices and biases from a normal distribution; norms, buffers, frozen tables and other tables stay.
+    """Draws matrices, biases and gates of zero from a normal distribution; norms, buffers and tables stay.
 
     The outputs of a freshly initialised layer are too small to show a leak. Gains that were never initialised become 1.
     """
@@ -80,7 +83,7 @@ def redraw_weights(module: Any, *, seed: int = 0) -> None:
     with torch.no_grad():
         for parameter in _drawable(module):
             std = _STD * (_FAN_IN / parameter.shape[-1]) ** 0.5 if parameter.ndim > 1 else _STD
-            drawn = torch.randn(parameter.shape, generator=generator) * min(std, _LARGEST)
+            drawn = torch.randn(parameter.shape, generator=generator) * (min(std, _LARGEST) if parameter.ndim else 1.0)
             parameter.copy_(drawn.to(parameter.dtype))
         for parameter in module.parameters():
             if parameter.is_floating_point() and not (parameter.abs() < _UNINITIALISED).all():
@@ -94,7 +97,8 @@ def _drawable(module: Any) -> list[Any]:
             continue
         for label, parameter in part.named_parameters(recurse=False):
             is_table = any(table in label.lower() for table in _TABLES)
-            is_drawn = parameter.is_floating_point() and (parameter.ndim > 1 or "bias" in label)
+            is_gate = parameter.ndim < 2 and not parameter.any()
+            is_drawn = parameter.is_floating_point() and (parameter.ndim > 1 or "bias" in label or is_gate)
             is_frozen = not parameter.requires_grad and not hasattr(part, "in_features")
             if is_drawn and not is_table and not is_frozen:
                 found[id(parameter)] = parameter

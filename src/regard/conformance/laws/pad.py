@@ -22,8 +22,9 @@ def _compare(trial: LawTrial) -> Comparisons:
     rows = [x[row : row + 1, : length - 1 - row * step % (length - 1)] for row in range(batch)]
     alone = [trial.call(row) for row in rows]
     control = min(trial.liveness(row, y) for row, y in zip(rows, alone, strict=True))
-    # Left padding moves a row: only layers that are given positions, or see only distances, can make up for that.
-    is_movable = trial.subject.has("positions") or trial.spec.positions in RELATIVE
+    # Left padding moves a row: only layers that are given positions, or see only distances, can make up for that, and
+    # only if what is visible does not depend on places, as in blocks or prefixes.
+    is_movable = trial.spec.causal is not None and (trial.subject.has("positions") or trial.spec.positions in RELATIVE)
     for side in ("right", "left") if is_movable else ("right",):
         for count in sorted({1, batch}):
             filled, mask = _padded(trial, rows[:count], side)

@@ -53,7 +53,10 @@ def _run(*turns: Sequence[Turn]) -> None:
 
 
 def _compare(trial: LawTrial) -> Comparisons:
-    """A request alone, again after another one, and in turns with one; requests of text after others as well."""
+    """A request alone, again after another one, and in turns with one; requests of text after others as well.
+
+    A layer that keeps its only cache in buffers of its own takes no turns.
+    """
     if trial.size.length < _DECODED + 3:
         return
     x, other = trial.inputs(), trial.inputs("other", length=trial.size.length - 1)
@@ -71,6 +74,8 @@ def _compare(trial: LawTrial) -> Comparisons:
         shown = {"control": control, "place": place}
         what = "a request changes after another one"
         yield trial.compared(what, third.output(), y, suggests=(_KEPT,), **shown)
+        if trial.subject.cache_limits.is_single:
+            continue
         _run(last.turns(), rival.turns())
         what = "a request changes when it takes turns with another one"
         yield trial.compared(what, last.output(), y, suggests=(_SHARED,), **shown)
