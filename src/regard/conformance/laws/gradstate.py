@@ -38,7 +38,7 @@ def _compare(trial: LawTrial) -> Comparisons:
         )
 
 
-class _Detached(RecurrenceLayer):
+class _DetachedState(RecurrenceLayer):
     """Gradients by finite differences, those of the first part without what it does to the second."""
 
     capabilities = frozenset({"gradient"})
@@ -57,7 +57,7 @@ class _Detached(RecurrenceLayer):
 
 
 def _broken_example() -> RecurrenceLayer:
-    subject = _Detached(replace(REFERENCE, name="state detached between calls", dtype="float64", chunked=None))
+    subject = _DetachedState(replace(REFERENCE, name="state detached between calls", dtype="float64", chunked=None))
     subject.capabilities |= {"gradient"}
     return subject
 

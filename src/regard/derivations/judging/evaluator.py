@@ -14,7 +14,7 @@ from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.functions import OF_SEVERAL, of_one
 from regard.derivations.judging.indices import MOST_PLACES, index_range, index_value, is_unknown_count, satisfies
 from regard.derivations.judging.instances import Instance
-from regard.derivations.judging.laws import Bound, Law, cross_entropy
+from regard.derivations.judging.laws import Bound, ValuedLaw, cross_entropy
 from regard.derivations.judging.probability import RandomNumber, RandomPart, centred_product, random_numbers
 from regard.derivations.judging.quadrature import over_interval
 from regard.derivations.judging.scope import FoundSymbol, Scope, UnknownSymbol, split_digits
@@ -673,7 +673,7 @@ class Evaluator:
                     return law
         return Distribution("categorical", (node,))
 
-    def _valued_law(self, law: AnyLaw) -> Law:
+    def _valued_law(self, law: AnyLaw) -> ValuedLaw:
         """A law with values for its parameters; NotUnderstood if they are random themselves."""
         given = (law.mean, law.variance) if isinstance(law, MomentLaw) else law.parameters
         reached = (self.scope.meanings.get(name) for name in self.scope.reach(*given))
@@ -682,12 +682,12 @@ class Evaluator:
             raise NotUnderstood("A law here has random parameters.")
         values = tuple(map(self, given))
         if isinstance(law, MomentLaw):
-            return Law(family="normal", parameters=values)
+            return ValuedLaw(family="normal", parameters=values)
         last = values[-1]
         if self.scope.setting.has_other_parameters and last.shape == (1, 1) and not isinstance(given[-1], Power):
             other = {"normal": last.array**2, "exponential": 1 / last.array, "gamma": 1 / last.array}
             values = (*values[:-1], last.with_array(other.get(law.family, last.array)))
-        return Law(family=law.family, parameters=values)
+        return ValuedLaw(family=law.family, parameters=values)
 
     def _information(self, node: Apply) -> Value:
         """The entropy of a law, the cross-entropy or the divergence of two."""

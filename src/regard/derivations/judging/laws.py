@@ -36,7 +36,7 @@ class Bound:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Law:
+class ValuedLaw:
     """A law with values for its parameters, one for each draw.
 
     A normal law has a mean and a variance (or covariance matrix), an exponential law its rate, a gamma law its shape
@@ -190,7 +190,7 @@ def _holds(sign: str, gap: Any) -> bool:
 
 
 # -- information -------------------------------------------------------------------------------------------------------
-def cross_entropy(law: Law, other: Law) -> Value:
+def cross_entropy(law: ValuedLaw, other: ValuedLaw) -> Value:
     """−E[log q(x)] for x of law p, in balls: the entropy where both are the same."""
     if law.family == other.family == "normal":
         return _of_normals(law, other)
@@ -205,7 +205,7 @@ def cross_entropy(law: Law, other: Law) -> Value:
     return law.mean_of(lambda x: other.log_density(x, BALLS).negated())
 
 
-def _of_normals(law: Law, other: Law) -> Value:
+def _of_normals(law: ValuedLaw, other: ValuedLaw) -> Value:
     """½ (log det 2πΣ_q + tr Σ_q⁻¹Σ_p + (μ_q − μ_p)ᵀ Σ_q⁻¹ (μ_q − μ_p))."""
     sizes = {parameter.shape[0] for each in (law, other) for parameter in each.parameters if not parameter.is_zero}
     unsized = any(parameter.is_identity for each in (law, other) for parameter in each.parameters)

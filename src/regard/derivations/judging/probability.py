@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from flint import arb
 
-from regard.derivations.judging.laws import Law
+from regard.derivations.judging.laws import ValuedLaw
 from regard.derivations.judging.setting import AnyLaw, MomentLaw, SymbolMeaning
 from regard.derivations.judging.values import Arithmetic, IllShaped, Value, multiply
 from regard.derivations.notation.tokens import NotUnderstood
@@ -39,7 +39,7 @@ class RandomNumber(NamedTuple):
     column: int
 
 
-Laws = Mapping[AnyLaw, Law]
+Laws = Mapping[AnyLaw, ValuedLaw]
 Evaluate = Callable[[Mapping[tuple[int, int | None], Value]], Value]
 _Nodes = tuple[tuple[np.ndarray, np.ndarray], ...]
 
@@ -114,7 +114,7 @@ class RandomPart:
             yield (id(meaning), place), _placed(self.laws[meaning.law], steps, self.arithmetic)
 
 
-def _gauss_nodes(law: Law, order: int) -> _Nodes:
+def _gauss_nodes(law: ValuedLaw, order: int) -> _Nodes:
     """Nodes of a standard number and their weights, exact for polynomials of degree 2·order − 1: Gauss's rule.
 
     They are the eigenvalues of the Jacobi matrix of the orthogonal polynomials, and the squares of the first entries
@@ -148,7 +148,7 @@ def _floats(value: Value) -> np.ndarray:
     return np.array([float(x.mid()) if isinstance(x, arb) else float(x) for x in value.array.flat])
 
 
-def _placed(law: Law, steps: np.ndarray, arithmetic: Arithmetic) -> Value:
+def _placed(law: ValuedLaw, steps: np.ndarray, arithmetic: Arithmetic) -> Value:
     """The values of a law whose standard numbers are `steps`, (draw, row, column)."""
     first, last = law.parameters[0].array, law.parameters[-1].array
     match law.family:
