@@ -42,6 +42,7 @@ _NEW_SECTION = 0.3  # a heading makes a change of question cheaper
 _SURE = 1.2
 _NEARLY = 0.3
 _MOST_ALTERNATIVES = 3
+_OF_PART = 2  # from this depth on, a path names a part and not only a question
 
 
 # -- regions -----------------------------------------------------------------------------------------------------------
@@ -76,7 +77,7 @@ def regions_of(document: Document, problem: Problem) -> list[Region]:
     for start, end in pairwise(sorted(cuts)):
         section = found.section_at(start)
         holding = [section for section in reversed(found.sections) if section.holds(start) and section.title]
-        above = [other for other in holding if other is not section and len(other.path) == 1]
+        above = [other for other in holding if section and other.start < section.start and len(other.path) < _OF_PART]
         chapters = [other.title for other in above]
         titles = [other.title for other in holding if other not in above]
         questions = () if section is None else questions_of(section.path, titles, problem, chapters)

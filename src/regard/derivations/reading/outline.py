@@ -247,6 +247,11 @@ class _OutlineBuilder:
             return path if self._is_numeral(path, index) else ()
         known = self.latest.get(path)
         holder = next(item for item in reversed(self.stack) if item.path == path[: len(item.path)] != path)
+        if opening.is_in_series and enumerator.number is None and path[1] and self.path[1:2] not in ((), ("",)):
+            if path[1] > self.path[1]:
+                return path
+            if path[1] == "a" != self.path[1]:
+                return ("", *path[1:])
         if known and known.start >= holder.start:
             return path if known.num_answers < self.num_answers else self._path_of_lost_part(opening, path)
         is_safe = enumerator.number is not None or enumerator.word != ""
