@@ -5,8 +5,9 @@ The best sequence of places is found by dynamic programming; a place is sure if 
 """
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -35,12 +36,14 @@ _MOST_SYMBOLS = 4.0
 _DESIGNED_HERE, _DESIGNED_OTHERWISE = -0.9, -0.2
 _FOREIGN = 8.0  # a question that the heading rules out
 _LATER_PART, _EARLIER_PART = 0.35, 1.5  # than the heading names: authors go on without a heading, but not back
+_SKIPPED = 0.25  # a question whose heading may not have been seen
 _VARIANT = 0.3
 _GIVEN_HERE = -0.7  # it repeats what only some questions give
 _FORWARD, _BACKWARD, _NEXT_PART, _FORMER_PART, _PER_QUESTION = 0.5, 0.8, 0.3, 0.9, 0.02
 _NEW_SECTION = 0.3  # a heading makes a change of question cheaper
 _SURE = 1.2
 _NEARLY = 0.3
+_MISFIT = 2.0  # two unknown symbols more than another question has: the heading is not believed
 _MOST_ALTERNATIVES = 3
 _OF_PART = 2  # from this depth on, a path names a part and not only a question
 
@@ -51,13 +54,14 @@ class Region:
     """A stretch of the text, its words from `body` on; several questions where a heading does not say which part.
 
     `is_unknown` says that its heading names a part that the problem lacks, `is_answer` that it is not the assignment's
-    own text.
+    own text. `skipped` are the questions up to the next heading that no heading names: theirs may not have been seen.
     """
 
     start: int
     body: int
     end: int
     questions: tuple[Question, ...] = ()
+    skipped: tuple[Question, ...] = ()
     is_answer: bool = True
     is_unknown: bool = False
 
@@ -91,7 +95,21 @@ def regions_of(document: Document, problem: Problem) -> list[Region]:
                 is_unknown=section is not None and not questions and len([part for part in section.path if part]) > 1,
             )
         )
-    return regions
+    return _with_skipped(regions, problem)
+
+
+def _with_skipped(regions: Sequence[Region], problem: Problem) -> list[Region]:
+    """The regions with the questions that headings pass over between them."""
+    places = {question.id: place for place, question in enumerate(problem.questions)}
+    named = {question.id for region in regions for question in region.questions}
+    found, following = [], len(places)
+    for region in reversed(regions):
+        own = sorted(places[question.id] for question in region.questions)
+        between = problem.questions[own[-1] + 1 : following] if own else ()
+        skipped = tuple(question for question in between if question.id not in named and is_numbered(question))
+        found.append(replace(region, skipped=skipped))
+        following = own[0] if own else following
+    return found[::-1]
 
 
 def region_at(regions: Sequence[Region], offset: int) -> Region:
@@ -127,6 +145,7 @@ class Placement:
 def place_formulas(formulas: Sequence[Formula], problem: Problem, regions: Sequence[Region]) -> list[Placement]:
     """The place of every formula, all found together."""
     states: list[Question | None] = [*problem.questions, None]
+    regions = _believed(formulas, problem, regions)
     held = [region_at(regions, formula.start) for formula in formulas]
     named = {question.id for region in regions if len(region.questions) == 1 for question in region.questions}
     if not formulas:
@@ -138,6 +157,30 @@ def place_formulas(formulas: Sequence[Formula], problem: Problem, regions: Seque
     return [_placement(states, *each) for each in zip(totals, costs, held, strict=True)]
 
 
+def _believed(formulas: Sequence[Formula], problem: Problem, regions: Sequence[Region]) -> list[Region]:
+    """The regions, without the questions of a heading where another question explains the symbols clearly better."""
+    own, used = set[Symbol](), defaultdict[tuple[str, ...], set[Symbol]](set)
+    for formula in formulas:
+        region = region_at(regions, formula.start)
+        if region.is_answer and region.questions:
+            found = {symbol for expression in formula.expressions for symbol in outer_symbols(expression)}
+            used[_ids(region)] |= found - own
+            own.update(_introduced(formula))
+    doubted = {ids for ids, found in used.items() if _is_explained_elsewhere(found, ids, problem)}
+    return [replace(region, questions=()) if _ids(region) in doubted else region for region in regions]
+
+
+def _ids(region: Region) -> tuple[str, ...]:
+    return tuple(question.id for question in region.questions)
+
+
+def _is_explained_elsewhere(found: Iterable[Symbol], ids: Collection[str], problem: Problem) -> bool:
+    """True if these symbols cannot be explained by the named questions or their neighbours, but by another one."""
+    costs = {q.id: sum(_explaining_cost(symbol, q.setting) for symbol in found) for q in problem.questions}
+    parts = {q.path[:2] for q in problem.questions if q.id in ids}
+    return min(costs[q.id] for q in problem.questions if q.path[:2] in parts) >= min(costs.values()) + _MISFIT
+
+
 def _placement(states: Sequence[Question | None], total: np.ndarray, own: np.ndarray, region: Region) -> Placement:
     """The best place by its `total` cost; without a heading, every question that the formula fits is possible."""
     order = np.argsort(total, kind="stable")
@@ -145,7 +188,7 @@ def _placement(states: Sequence[Question | None], total: np.ndarray, own: np.nda
     near = [states[k] for k in order[1:] if total[k] < total[order[0]] + _SURE]
     settings = {id(best.setting)} if best is not None else set()
     others = tuple(q for q in near if q is not None and id(q.setting) not in settings)[:_MOST_ALTERNATIVES]
-    is_named = len(region.questions) == 1
+    is_named = len(region.questions) == 1 and not region.skipped
     fitting = () if is_named else (states[k] for k in order[1:] if own[k] <= own[order[0]] + _NEARLY)
     return Placement(
         question=best,
@@ -205,6 +248,8 @@ def _heading_cost(region: Region, state: Question | None, named: Collection[str]
         return _FOREIGN
     if state in region.questions:
         return 0.0
+    if state in region.skipped:
+        return _SKIPPED
     first = region.questions[0]
     if state.path[:2] != first.path[:2] or state.id in named:
         return _FOREIGN

@@ -30,7 +30,7 @@ from regard.derivations.reading.document import (
 )
 from regard.derivations.reading.enumerators import ROMANS, Enumerator, letter, normalized, parse_enumerator, roman
 from regard.derivations.reading.phrases import any_of
-from regard.derivations.reading.series import Mark, series_marks
+from regard.derivations.reading.series import Mark, named_part, series_marks
 
 # -- titles ------------------------------------------------------------------------------------------------------------
 _EDGES = " \t*_#:：{}-–—\\"
@@ -75,6 +75,8 @@ def leading_title(rest: str) -> str:
 # -- openings ----------------------------------------------------------------------------------------------------------
 _LIST_MARK = re.compile(r"[\s>]*(?:[-+*]\s|\\item)")
 _SPACING = re.compile(SPACING)
+_NUMBERED = re.compile(rf"(?<!\w)(?:{any_of('question_word')})\s{{0,2}}\d{{1,2}}(?!\w)", re.IGNORECASE)
+_AFTER_NUMBER = re.compile(r"\s*(?:$|:|\s\()|[-.]\s?[a-h](?!\w)")
 _LABEL = re.compile(r"\\item\s?\[([^\]\r\n]{1,60})\]")
 _BOLD = re.compile(r"[\s>]*(?:\*\*[^*]{1,120}\*\*|__[^_]{1,120}__|\\textbf\{[^{}]{1,120}\})\s*[:：]?\s*$")
 _CLOSED = re.compile(r"[*_}]{0,3}\s*")
@@ -82,7 +84,6 @@ _BREAK = re.compile(r"<br\s?/?>|\\\\", re.IGNORECASE)
 _LINE_END = re.compile(rf"(?:[.。!！?？:：;；)）*_}}\]{PLACEHOLDER}]|{_BREAK.pattern})$", re.IGNORECASE)
 _SENTENCE_ENDS = (".", "。", "!", "！", "?", "？", ";", "；")
 _YES_OR_NO = re.compile(any_of("yes_or_no"), re.IGNORECASE)
-_LOOK_ALIKES: dict[int | None, str] = {1: "i", 11: "ii"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +92,7 @@ class Opening(Range):
 
     `level` is that of a heading, or `PLAIN`; `is_answer` if the line itself says that an answer follows. The words
     after the enumerator, from `words` on, may be a title or the whole answer. `ordinal` numbers the titled items of a
-    list. `is_look_alike` says that the numeral is only a guess at recognised handwriting, `is_in_series` that the line is
+    list. `is_in_series` says that the line is
     one of those that look alike and count up, `is_in_template` that it is a command of the `exam` class, with which
     assignments are written.
     """
@@ -103,7 +104,6 @@ class Opening(Range):
     enumerator: Enumerator | None = None
     is_answer: bool = False
     ordinal: int = 0
-    is_look_alike: bool = False
     is_in_series: bool = False
     is_in_template: bool = False
 
@@ -132,11 +132,16 @@ def _heading_openings(document: Document, marks: Mapping[int, Mark]) -> Iterator
         else:
             opening = _heading_opening(document, heading, skipped)
             mark = marks.get(document.line_at(heading.title_start).number)
-            in_series = mark.enumerator if mark else None
-            yield replace(opening, enumerator=opening.enumerator or counted.get(heading.start) or in_series)
+            part = mark.enumerator if mark else named_part(heading.title)
+            own = opening.enumerator or counted.get(heading.start)
+            is_deeper = part is not None and (own is None or (own.second or own.symbol) is None)
+            yield replace(opening, enumerator=part if is_deeper else own)
 
 
 def _heading_opening(document: Document, heading: Heading, skipped: int) -> Opening:
+    title = normalized(heading.title)[skipped:]
+    inner = () if parse_enumerator(title) else tuple(_NUMBERED.finditer(title))
+    skipped += inner[0].start() if len(inner) == 1 and _AFTER_NUMBER.match(title, inner[0].end()) else 0
     enumerator = parse_enumerator(normalized(heading.title)[skipped:])
     after = skipped + (enumerator.end if enumerator else 0)
     has_math = PLACEHOLDER in document.prose[heading.start : heading.end]
@@ -218,10 +223,6 @@ def _line_opening(document: Document, line: Line, content: int, is_free: bool) -
         body = content + item.end()
         if title := title_of(item[2] or item[3]):
             yield replace(whole, body=body, words=body, title=title, ordinal=int(item[1]))
-    elif is_free and enumerator and (numeral := _look_alike(document, line, enumerator)):
-        end = content + enumerator.end
-        guess = replace(enumerator, number=None, symbol=numeral)
-        yield replace(whole, body=end, words=end, enumerator=guess, is_look_alike=True)
 
 
 def _is_plain_opening(words: str, enumerator: Enumerator) -> bool:
@@ -235,15 +236,6 @@ def _is_plain_opening(words: str, enumerator: Enumerator) -> bool:
         return is_firm and enumerator.second is not None and enumerator.form != "digits"
     is_bracketed = enumerator.form == "enclosed" or words[: enumerator.end].rstrip().endswith(")")
     return enumerator.is_firm and enumerator.symbol is not None and (enumerator.symbol.islower() or is_bracketed)
-
-
-def _look_alike(document: Document, line: Line, enumerator: Enumerator) -> str:
-    """The roman numeral that recognised handwriting shows as `1.` or `11.`, unless the number counts a list."""
-    if enumerator.number not in _LOOK_ALIKES or enumerator.form or enumerator.word:
-        return ""
-    value, before, after = document.list_numbers.get(line.number, (0, 0, 0))
-    is_counted = before == value - 1 > 0 or after == value + 1
-    return "" if is_counted or value != enumerator.number else _LOOK_ALIKES[value]
 
 
 def _enumerated(document: Document, line: Opening, after: int, enumerator: Enumerator) -> Opening:

@@ -1,14 +1,15 @@
 """A document's own marks of its parts: lines that look alike and count up, whatever they look like.
 
-What stands around a letter such as the b of `--- b ---`, `Toggle: (b)` or `\\mypart{1b}` is its frame. The lines with the
-same frame are a series if their letters count up from a, again and again where another question begins.
+What stands around a letter such as the b of `--- b ---`, `Toggle: (b)` or `\\mypart{1b}` is its frame. The lines with
+the same frame are a series if their letters count up from a, again and again where another question begins.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Literal
 
 from regard.derivations.reading.document import PLACEHOLDER, Document, Line, Range, range_at
 from regard.derivations.reading.enumerators import ROMANS, Enumerator, normalized
@@ -20,25 +21,27 @@ _NUMERALS = "|".join(sorted(ROMANS[:5], key=len, reverse=True))
 _GAP = r"[ .,:_()\-–]{0,3}"
 _MARK = re.compile(
     rf"(?:(?<![0-9\\])(?P<number>[1-9]){_GAP}|(?<![A-Za-z0-9\\]))(?P<letter>[a-hA-H])"
-    rf"(?:{_GAP}(?P<third>{_NUMERALS}|[1-4])(?![A-Za-z0-9'’])|(?![A-Za-z0-9'’]))"
+    rf"(?:(?P<gap>{_GAP})(?P<third>{_NUMERALS}|[1-4])(?![A-Za-z0-9'’])|(?![A-Za-z0-9'’]))"
 )
+_CAPITALS = tuple(numeral.upper() for numeral in ROMANS[:5])
+_CAPITAL = re.compile(rf"(?<![A-Za-z0-9\\])(?P<capital>{_NUMERALS.upper()})(?=\s?[.):–—-])")
 _NUMERAL = re.compile(rf"(?<![A-Za-z0-9\\])(?P<third>{_NUMERALS})(?![A-Za-z0-9'’])")
 _MAX_LEAD, _MAX_LINE, _MAX_TAIL = 30, 80, 4
 _TAIL = re.compile(
     rf"(?:</\w+>|[^\w\s<{PLACEHOLDER}])*(?:\s+(?!(?:[+<>]|=(?!=)))(?:</\w+>|[^\w\s{PLACEHOLDER}$\\]+)(?=\s|$))?"
 )
 _WORDS = re.compile(r"[^\W\d_]+(?:[^\S\r\n][^\W\d_]+)*")
-_LEAST_STEPS = 2
+_ALONE = re.compile(r"(?:[^\W\d_]{1,12})?[\s().:*]*")
+_LEAST_STEPS = {"number": 1, "letter": 2, "capital": 3}  # three chapters are often I, II and III
 _MOSTLY = 0.75
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mark(Range):
-    """A line's mark from `start` to `end`, with what it counts; `closes` says that nothing follows it on the line."""
+    """A line's mark from `start` to `end`, with what it counts."""
 
     line: Line
     enumerator: Enumerator
-    closes: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +50,8 @@ class _Frame:
 
     lead: str
     tail: str
-    has_number: bool
+    counts_in: Literal["number", "letter", "capital", "numeral"]
     is_upper: bool
-    is_numeral: bool
 
 
 def series_marks(document: Document) -> dict[int, Mark]:
@@ -58,14 +60,26 @@ def series_marks(document: Document) -> dict[int, Mark]:
     for line in _lines(document):
         for frame, mark in _marks_of(document, line):
             framed[frame].append(mark)
-    outer = {frame: list(_without_inner(marks)) for frame, marks in framed.items() if not frame.is_numeral}
-    letters = {frame: marks for frame, marks in outer.items() if _counts_up(marks)}
+    outer = {frame: list(_without_inner(marks)) for frame, marks in framed.items() if frame.counts_in != "numeral"}
+    letters = {frame: marks for frame, marks in outer.items() if _counts_up(frame, marks)}
     frames = {(frame.lead, frame.tail) for frame in letters}
-    numerals = {f: marks for f, marks in framed.items() if f.is_numeral and (f.lead, f.tail) in frames}
+    numerals = {f: marks for f, marks in framed.items() if f.counts_in == "numeral" and (f.lead, f.tail) in frames}
     found: dict[int, Mark] = {}
     for mark in (mark for marks in {**letters, **numerals}.values() for mark in marks):
         found.setdefault(mark.line.number, mark)
     return found
+
+
+def named_part(title: str) -> Enumerator | None:
+    """The enumerator that is all there is of a heading but a word: Problem 1: (c).
+
+    >>> named_part("Question 3, g").second
+    'g'
+    """
+    text = normalized(title)
+    found = _MARK.search(text)
+    is_whole = found and found["number"] and _ALONE.fullmatch(text[: found.start()] + text[found.end() :])
+    return _enumerator(found) if found and is_whole else None
 
 
 def _lines(document: Document) -> Iterator[Line]:
@@ -85,8 +99,8 @@ def _marks_of(document: Document, line: Line) -> Iterator[tuple[_Frame, Mark]]:
     start = line.start + skipped
     shown = normalized(_shown(document, start, line.end))
     text = shown.translate(_SAME)
-    for place, found in enumerate((*_MARK.finditer(text, 0, _MAX_LINE), *_NUMERAL.finditer(text, 0, _MAX_LEAD))):
-        tail = _TAIL.match(text, found.end())
+    for place, found in enumerate(_found_in(text)):
+        tail = _TAIL.match(text, found.end() + _closes_numeral(text, found))
         assert tail is not None
         lead, closes = text[: found.start()], not text[tail.end() :].strip()
         is_short = closes and len(text) <= _MAX_LINE and place < _MAX_TAIL
@@ -95,25 +109,36 @@ def _marks_of(document: Document, line: Line) -> Iterator[tuple[_Frame, Mark]]:
             continue
         if is_letter and not _is_set_off(lead, tail[0], closes):
             continue
-        mark = Mark(
-            start=start + found.start(),
-            end=start + tail.end() + len(text[tail.end() :]) - len(text[tail.end() :].lstrip()),
-            line=line,
-            enumerator=_enumerator(found),
-            closes=closes,
-        )
+        end = tail.end() + len(text[tail.end() :]) - len(text[tail.end() :].lstrip())
+        mark = Mark(start=start + found.start(), end=start + end, line=line, enumerator=_enumerator(found))
         groups = found.groupdict()
         for spelt in dict.fromkeys((lead, _WORDS.sub("w", lead)) if is_short else (lead,)):
             yield (
                 _Frame(
                     lead=spelt.lower(),
-                    tail=tail[0].strip(),
-                    has_number=groups.get("number") is not None,
+                    tail=_tail_of(groups.get("gap") or "", tail[0].strip()),
+                    counts_in=_unit(groups),
                     is_upper=(groups.get("letter") or "a").isupper(),
-                    is_numeral="letter" not in groups,
                 ),
                 mark,
             )
+
+
+def _tail_of(gap: str, tail: str) -> str:
+    """What stands after a letter, whether or not a numeral follows: the `)` of `c) ii)` and of `b)`."""
+    return gap[0] + tail.lstrip(").:") if gap[1:] and gap[0] in ").:" else tail
+
+
+def _found_in(text: str) -> Iterator[re.Match[str]]:
+    yield from _MARK.finditer(text, 0, _MAX_LINE)
+    yield from _CAPITAL.finditer(text, 0, _MAX_LEAD)
+    yield from _NUMERAL.finditer(text, 0, _MAX_LEAD)
+
+
+def _unit(groups: Mapping[str, str | None]) -> Literal["number", "letter", "capital", "numeral"]:
+    if "letter" in groups:
+        return "number" if groups["number"] else "letter"
+    return "capital" if "capital" in groups else "numeral"
 
 
 def _shown(document: Document, start: int, end: int) -> str:
@@ -126,16 +151,23 @@ def _is_set_off(lead: str, tail: str, closes: bool) -> bool:
     return bool(tail) or closes or (lead != "" and not lead[-1].isalnum() and lead[-1] not in " \t,")
 
 
+def _closes_numeral(text: str, found: re.Match[str]) -> bool:
+    """True if the next character closes a bracket before the numeral: the frame of (c)(ii) is that of (c)."""
+    return "(" in (found.groupdict().get("gap") or "") and text[found.end() : found.end() + 1] == ")"
+
+
 def _enumerator(found: re.Match[str]) -> Enumerator:
     groups = found.groupdict()
-    written = groups["third"] or groups.get("joined")
-    third = ROMANS[int(written) - 1] if written and written.isdigit() else written
-    if groups.get("letter") is None:
+    if "capital" in groups:
+        return Enumerator(end=0, symbol=_LETTERS[_CAPITALS.index(groups["capital"])], form="enclosed", is_firm=True)
+    third = ROMANS[int(groups["third"]) - 1] if (groups["third"] or "").isdigit() else groups["third"]
+    if "letter" not in groups:
         return Enumerator(end=0, symbol=third, form="enclosed", is_firm=True)
     symbol = groups["letter"].lower()
-    if groups["number"]:
-        return Enumerator(end=0, number=int(groups["number"]), second=symbol, third=third, form="enclosed", is_firm=True)
-    return Enumerator(end=0, symbol=symbol, third=third, form="enclosed", is_firm=True)
+    base = Enumerator(end=0, third=third, form="enclosed", is_firm=True)
+    return (
+        replace(base, number=int(groups["number"]), second=symbol) if groups["number"] else replace(base, symbol=symbol)
+    )
 
 
 def _letter(mark: Mark) -> str:
@@ -156,10 +188,9 @@ def _without_inner(marks: Sequence[Mark]) -> Iterator[Mark]:
         place = end
 
 
-def _counts_up(marks: Sequence[Mark]) -> bool:
+def _counts_up(frame: _Frame, marks: Sequence[Mark]) -> bool:
     """True if the letters of a series go a, b, c …, from a again where another question begins."""
     changes = [(before, after) for before, after in pairwise(("", *map(_letter, marks))) if before != after]
-    steps = [after == _LETTERS[0] or ord(after) - ord(before or "`") in (1, 2) for before, after in changes]
-    ups = sum(step and before != "" and after != _LETTERS[0] for (before, after), step in zip(changes, steps, strict=True))
-    least = 1 if marks[0].enumerator.number is not None else _LEAST_STEPS
-    return ups >= least and sum(steps) >= _MOSTLY * len(steps)
+    ups = sum(before != "" and ord(after) - ord(before) in (1, 2) for before, after in changes)
+    starts = sum(after == _LETTERS[0] for _, after in changes)
+    return starts > 0 and ups >= _LEAST_STEPS[frame.counts_in] and ups + starts >= _MOSTLY * len(changes)
