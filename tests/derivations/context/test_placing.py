@@ -120,3 +120,37 @@ def test_a_step_does_not_vote_on_its_own_place():
 
 def test_a_document_without_formulas_has_no_places():
     assert placements("1.(a)\n\nOnly words.\n") == []
+
+
+# -- headings that mislead ---------------------------------------------------------------------------------------------
+ROTARY = "$z = x_1 + i x_2$ and $z e^{it\\theta} = (x_1 \\cos t\\theta - x_2 \\sin t\\theta) + i x_1 \\sin t\\theta$"
+
+
+def test_the_letter_of_a_part_counts_before_the_title_of_its_chapter():
+    text = "## Position embeddings\n\n(a) $X_{perm} = PX$\n\n(b) $\\Phi_t = \\Phi_s$\n"
+    questions = [[question.id for question in place.region.questions] for place in placements(text)]
+    assert questions == [["2a.i", "2a.ii", "2b.i", "2b.ii"], ["2b.i", "2b.ii"]]
+
+
+def test_a_heading_is_not_believed_if_another_question_explains_its_formulas_better():
+    (first, *_) = placements(f"1.(a)\n\n{ROTARY}\n")
+    assert first.question is not None
+    assert first.question.id.startswith("3g")
+    assert places(f"1.(a)\n\nTake {MEANS}.\n") == ["1a"]  # one strange letter is not enough
+
+
+def test_questions_between_two_headings_may_be_unmarked():
+    text = f"1.(b) Take {KEYS}.\n\nNow the hard ones. {SCORE}, and $c_1 \\approx v_a$.\n\n2.(a) $X_{{perm}} = PX$\n"
+    regions = [placement.region for placement in placements(text)]
+    assert [question.id for question in regions[0].skipped] == [
+        "1c.i",
+        "1c.ii",
+        "1d.i",
+        "1d.ii",
+        "1e",
+        "1e.i",
+        "1e.ii",
+        "1f",
+    ]
+    assert not regions[-1].skipped or regions[-1].skipped[0].id.startswith("2b")
+    assert "refuted" not in statuses(text)

@@ -43,7 +43,7 @@ _FORWARD, _BACKWARD, _NEXT_PART, _FORMER_PART, _PER_QUESTION = 0.5, 0.8, 0.3, 0.
 _NEW_SECTION = 0.3  # a heading makes a change of question cheaper
 _SURE = 1.2
 _NEARLY = 0.3
-_MISFIT = 2.0  # two unknown symbols more than another question has: the heading is not believed
+_MISFIT = 1.75  # for symbols of two families more than another question has: the heading is not believed
 _MOST_ALTERNATIVES = 3
 _OF_PART = 2  # from this depth on, a path names a part and not only a question
 
@@ -176,9 +176,18 @@ def _ids(region: Region) -> tuple[str, ...]:
 
 def _is_explained_elsewhere(found: Iterable[Symbol], ids: Collection[str], problem: Problem) -> bool:
     """True if these symbols cannot be explained by the named questions or their neighbours, but by another one."""
-    costs = {q.id: sum(_explaining_cost(symbol, q.setting) for symbol in found) for q in problem.questions}
+    costs = {question.id: _misfit(found, question.setting) for question in problem.questions}
     parts = {q.path[:2] for q in problem.questions if q.id in ids}
     return min(costs[q.id] for q in problem.questions if q.path[:2] in parts) >= min(costs.values()) + _MISFIT
+
+
+def _misfit(found: Iterable[Symbol], setting: Setting) -> float:
+    """How badly a setting explains symbols; those of one family, such as μ_a and μ_b, count once."""
+    costs: dict[tuple[str, bool], float] = {}
+    for symbol in found:
+        key = (symbol.name, bool(symbol.subscripts))
+        costs[key] = max(costs.get(key, 0.0), _explaining_cost(symbol, setting))
+    return sum(costs.values())
 
 
 def _placement(states: Sequence[Question | None], total: np.ndarray, own: np.ndarray, region: Region) -> Placement:
