@@ -15,7 +15,19 @@ from regard.derivations.judging.relations import spell
 from regard.derivations.judging.scope import CONSTANTS, Scope
 from regard.derivations.judging.setting import Assumption
 from regard.derivations.notation.statements import Chain
-from regard.derivations.notation.syntax import Identity, Matrix, Number, Symbol, Transpose, describe, symbols, walk
+from regard.derivations.notation.syntax import (
+    Identity,
+    Matrix,
+    Number,
+    Product,
+    Quotient,
+    Sum,
+    Symbol,
+    Transpose,
+    describe,
+    symbols,
+    walk,
+)
 from regard.derivations.notation.tokens import Token
 from regard.derivations.problems.problem import Question
 from regard.derivations.reading.delimiters import CJK
@@ -197,8 +209,9 @@ def _unexplained_part(item: ReviewedStep, question: Question) -> str | None:
         inner = node.body if isinstance(node, Transpose) else node
         if not isinstance(inner, Symbol):
             continue
-        is_computed = any(not isinstance(part, Symbol | Number) for part in inner.subscripts)
-        if is_computed or (inner is not node and scope.lookup(inner) is None):
+        is_computed = any(isinstance(part, Sum | Product | Quotient) for part in inner.subscripts)
+        is_known = inner.name in question.setting.functions or scope.lookup(inner) is not None
+        if is_computed or (inner is not node and not is_known):
             return describe(inner)
     return None
 
