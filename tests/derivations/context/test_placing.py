@@ -123,7 +123,7 @@ def test_a_document_without_formulas_has_no_places():
 
 
 # -- headings that mislead ---------------------------------------------------------------------------------------------
-ROTARY = "$z = x_1 + i x_2$ and $z e^{it\\theta} = (x_1 \\cos t\\theta - x_2 \\sin t\\theta) + i x_1 \\sin t\\theta$"
+LAYER = r"$X_{perm} = PX$ gives $Q_{perm} = X_{perm}W_Q = PQ$ and $Z_{perm} = PZ$"
 
 
 def test_the_letter_of_a_part_counts_before_the_title_of_its_chapter():
@@ -133,16 +133,15 @@ def test_the_letter_of_a_part_counts_before_the_title_of_its_chapter():
 
 
 def test_a_heading_is_not_believed_if_another_question_explains_its_formulas_better():
-    (first, *_) = placements(f"1.(a)\n\n{ROTARY}\n")
-    assert first.question is not None
-    assert first.question.id.startswith("3g")
-    assert places(f"1.(a)\n\nTake {MEANS}.\n") == ["1a"]  # one strange letter is not enough
+    assert set(places(f"1.(b)\n\n{LAYER}\n")) == {"2a.i"}
+    assert places(f"1.(b)\n\nTake {MEANS}.\n") == ["1b"]  # one strange letter is not enough
 
 
 def test_questions_between_two_headings_may_be_unmarked():
     text = f"1.(b) Take {KEYS}.\n\nNow the hard ones. {SCORE}, and $c_1 \\approx v_a$.\n\n2.(a) $X_{{perm}} = PX$\n"
     regions = [placement.region for placement in placements(text)]
-    assert [question.id for question in regions[0].skipped] == [
+    assert regions[0].skipped == ()
+    assert [question.id for question in regions[1].skipped] == [
         "1c.i",
         "1c.ii",
         "1d.i",

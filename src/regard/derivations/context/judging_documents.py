@@ -92,9 +92,13 @@ class _DocumentJudge:
             formula.start
             for number, formulas in rows.items()
             for formula in formulas
-            if not (formula.chains and formula.chains[0].is_moved)
-            if _BARE_CELL.search(self.document.lines[number - 1].text)
-            or any(other is not formula and _is_of_row(other) for other in formulas)
+            if any(other is not formula and _is_value(other) for other in formulas)
+            or (
+                not (formula.chains and formula.chains[0].is_moved)
+                and (
+                    _BARE_CELL.search(self.document.lines[number - 1].text) or not all(cell.chains for cell in formulas)
+                )
+            )
         }
 
     def _make_judges(self) -> None:
@@ -201,10 +205,10 @@ class _DocumentJudge:
         return steps
 
 
-def _is_of_row(cell: Formula) -> bool:
-    """True for a cell that relates nothing or gives a letter its value: γ = 1.7."""
+def _is_value(cell: Formula) -> bool:
+    """True for a cell that gives a letter its value: γ = 1.7."""
     sides = [plain(side) for side in cell.chains[0].sides] if len(cell.chains) == 1 else []
-    return not cell.chains or (len(sides) == 2 and isinstance(sides[0], Symbol) and isinstance(sides[1], Number))
+    return len(sides) == 2 and isinstance(sides[0], Symbol) and isinstance(sides[1], Number)
 
 
 def _failed_part(formula: FormulaInContext, steps: Sequence[JudgedStep]) -> tuple[FormulaInContext, list[bool]]:

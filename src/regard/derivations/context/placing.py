@@ -146,7 +146,7 @@ def place_formulas(formulas: Sequence[Formula], problem: Problem, regions: Seque
     """The place of every formula, all found together."""
     states: list[Question | None] = [*problem.questions, None]
     regions = _believed(formulas, problem, regions)
-    held = [region_at(regions, formula.start) for formula in formulas]
+    held = list(_held(formulas, regions))
     named = {question.id for region in regions if len(region.questions) == 1 for question in region.questions}
     if not formulas:
         return []
@@ -155,6 +155,15 @@ def place_formulas(formulas: Sequence[Formula], problem: Problem, regions: Seque
     forward, backward = _accumulated(costs, moves, held), _accumulated(costs[::-1], moves.T, held[::-1])[::-1]
     totals = forward + backward - costs
     return [_placement(states, *each) for each in zip(totals, costs, held, strict=True)]
+
+
+def _held(formulas: Sequence[Formula], regions: Sequence[Region]) -> Iterator[Region]:
+    """The region of each formula; what follows a heading at once belongs to it, whatever questions come unmarked."""
+    first: dict[int, tuple[int, Region]] = {}
+    for formula in formulas:
+        region = region_at(regions, formula.start)
+        paragraph, beginning = first.setdefault(region.start, (formula.paragraph, replace(region, skipped=())))
+        yield beginning if region.skipped and formula.paragraph == paragraph else region
 
 
 def _believed(formulas: Sequence[Formula], problem: Problem, regions: Sequence[Region]) -> list[Region]:
