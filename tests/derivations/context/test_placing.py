@@ -153,3 +153,10 @@ def test_questions_between_two_headings_may_be_unmarked():
     ]
     assert not regions[-1].skipped or regions[-1].skipped[0].id.startswith("2b")
     assert "refuted" not in statuses(text)
+
+
+def test_numerals_that_begin_again_leave_the_part_to_the_symbols():
+    heads = "Now two heads.\n\ni. $q_1 = \\beta\\mu_a$, $q_2 = \\beta\\mu_b$\n\nii. $c_1 \\approx v_a$\n"
+    text = f"## 1\n\ni. {MEANS}\n\nii. {SCORE}\n\n{heads}"
+    assert places(text)[2:4] == ["1d.i", "1d.i"]
+    assert "refuted" not in statuses(text)

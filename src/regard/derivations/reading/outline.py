@@ -148,19 +148,6 @@ def _section(document: Document, item: _OpenSection) -> Section:
     )
 
 
-def _repeated_numerals(found: Sequence[Opening | AnswerMark]) -> set[int]:
-    """Where the numerals stand that begin again without a letter or number between: they count parts of unseen ones."""
-    repeated, numerals = set[int](), list[Opening]()
-    for item in (*(item for item in found if isinstance(item, Opening)), None):
-        if item is not None and item.enumerator is not None and item.enumerator.is_roman and not item.is_heading:
-            numerals.append(item)
-        elif item is None or item.is_heading or item.enumerator is not None:
-            if sum(opening.enumerator.symbol == ROMANS[0] for opening in numerals if opening.enumerator) > 1:
-                repeated |= {opening.start for opening in numerals}
-            numerals.clear()
-    return repeated
-
-
 class _OutlineBuilder:
     """A stack of open sections, through which openings and answer marks go in order.
 
@@ -181,7 +168,6 @@ class _OutlineBuilder:
         self.wrapped_until = 0
         self.num_styled = Counter[str]()
         self.opening_starts = [item.start for item in found if isinstance(item, Opening)]
-        self.repeated = _repeated_numerals(found)
         for index, item in enumerate(found):
             if isinstance(item, Opening):
                 self.open(item)
@@ -239,8 +225,6 @@ class _OutlineBuilder:
         if enumerator is None:
             return ()
         path = self._resolve(opening, enumerator)
-        if len(path) == 2 and opening.start in self.repeated:
-            return ()
         if opening.is_heading or opening.is_answer or not path:
             return path
         known = self.latest.get(path)
