@@ -185,8 +185,8 @@ def _line_openings(document: Document, marks: Mapping[int, Mark]) -> Iterator[Op
 
 def _in_series(mark: Mark) -> Opening:
     line = mark.line
-    place = {"start": line.start, "end": line.end, "body": mark.end, "words": mark.end}
-    return Opening(**place, enumerator=mark.enumerator, is_in_series=True)
+    whole = Opening(start=line.start, end=line.end, body=mark.end, words=mark.end)
+    return replace(whole, enumerator=mark.enumerator, is_in_series=True)
 
 
 def _marked_formula(span: MathSpan) -> list[Opening | AnswerMark]:
