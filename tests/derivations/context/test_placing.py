@@ -160,3 +160,11 @@ def test_numerals_that_begin_again_leave_the_part_to_the_symbols():
     text = f"## 1\n\ni. {MEANS}\n\nii. {SCORE}\n\n{heads}"
     assert places(text)[2:4] == ["1d.i", "1d.i"]
     assert "refuted" not in statuses(text)
+
+
+def test_a_question_of_another_edition_is_not_sure_without_its_heading():
+    text = f"(a) Large scores.\n\n(b) Take {KEYS}.\n\ni. x\n\nii. y\n\ni. With $x_2 = u_a$: $c_2 \\approx u_a$.\n"
+    assert [(place.question and place.question.id, place.is_sure) for place in placements(text)[1:]] == [
+        ("1e.i", False),
+        ("1e.i", False),
+    ]

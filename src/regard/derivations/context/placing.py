@@ -154,7 +154,8 @@ def place_formulas(formulas: Sequence[Formula], problem: Problem, regions: Seque
     moves = _move_costs(states)
     forward, backward = _accumulated(costs, moves, held), _accumulated(costs[::-1], moves.T, held[::-1])[::-1]
     totals = forward + backward - costs
-    return [_placement(states, *each) for each in zip(totals, costs, held, strict=True)]
+    has_headings = any(region.questions for region in regions)
+    return [_placement(states, *each, has_headings=has_headings) for each in zip(totals, costs, held, strict=True)]
 
 
 def _held(formulas: Sequence[Formula], regions: Sequence[Region]) -> Iterator[Region]:
@@ -199,8 +200,13 @@ def _misfit(found: Iterable[Symbol], setting: Setting) -> float:
     return sum(costs.values())
 
 
-def _placement(states: Sequence[Question | None], total: np.ndarray, own: np.ndarray, region: Region) -> Placement:
-    """The best place by its `total` cost; without a heading, every question that the formula fits is possible."""
+def _placement(
+    states: Sequence[Question | None], total: np.ndarray, own: np.ndarray, region: Region, *, has_headings: bool
+) -> Placement:
+    """The best place by its `total` cost; without a heading, every question that the formula fits is possible.
+
+    A question that only some editions have is not sure without its heading where others have theirs.
+    """
     order = np.argsort(total, kind="stable")
     best = states[order[0]]
     near = [states[k] for k in order[1:] if total[k] < total[order[0]] + _SURE]
@@ -208,10 +214,11 @@ def _placement(states: Sequence[Question | None], total: np.ndarray, own: np.nda
     others = tuple(q for q in near if q is not None and id(q.setting) not in settings)[:_MOST_ALTERNATIVES]
     is_named = len(region.questions) == 1 and not region.skipped
     fitting = () if is_named else (states[k] for k in order[1:] if own[k] <= own[order[0]] + _NEARLY)
+    is_of_an_edition = best is not None and best.is_optional and has_headings
     return Placement(
         question=best,
         region=region,
-        is_sure=bool(region.questions) or None not in near,
+        is_sure=bool(region.questions) or (None not in near and not is_of_an_edition),
         alternatives=others,
         possible=tuple(q for q in fitting if q is not None and q not in others and id(q.setting) not in settings),
     )
