@@ -142,13 +142,17 @@ class QuestionJudge:
     def prepare(self, formulas: Sequence[FormulaInContext]) -> None:
         """Find the designs of the question and judge them together; random symbols are random from the start."""
         statements = [statement for formula in formulas for statement in statements_of(formula)]
+        used: set[Symbol] = set()
         for chain in (item.chain for item in statements):
             left, sign = readable(chain.sides[0], self.scope), chain.signs[0].text
             if isinstance(left, Symbol) and sign == "∼" and not self._is_inferred:
                 self.scope = as_distribution(left, chain.sides[1], self.scope).scope or self.scope
             elif isinstance(left, Symbol) and sign in ("→", "≪"):
                 regime = new_regime(left, sign, readable(chain.sides[1], self.scope), self.scope)
-                self.scope, self._base = (self.scope, self._base) if regime is None else self._with_regime(left, regime)
+                is_late = regime is not None and left in used and regime.own[describe(left)].tends == "zero"
+                if regime is not None and not is_late:
+                    self.scope, self._base = self._with_regime(left, regime)
+            used.update(symbol for side in map(plain, chain.sides) if side is not None for symbol in symbols(side))
         if self.question.design is None:
             return
         found = self._designs_in(item.chain for item in statements if item.clause.role is Role.ASSERTION)
