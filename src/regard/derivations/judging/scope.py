@@ -251,12 +251,17 @@ class Scope:
         if function is not None and function in self.setting.functions:
             named.append((f"{function}()", [self.setting.functions[function].formula]))
         found = (self.lookup(node) or self.lookup(Symbol(node.name))) if isinstance(node, Symbol) else None
-        if found is not None:
-            meaning = found.meaning
+        meaning = found.meaning if found is not None else self._family_of(node)
+        if meaning is not None:
             members = self.member_formulas.get(meaning.name, {}).values() if meaning.index else ()
             formulas = (meaning.formula, *members, *_parameters(meaning.law))
             named.append((meaning.key, [formula for formula in formulas if formula is not None]))
         return named
+
+    def _family_of(self, node: Expression) -> SymbolMeaning | None:
+        """The family whose members a bare letter stands for all at once: that of z_i for z."""
+        is_bare = isinstance(node, Symbol) and not node.subscripts and not self.is_constant(node)
+        return self.family(node.name) if is_bare and isinstance(node, Symbol) else None
 
 
 def _parameters(law: AnyLaw | None) -> tuple[Expression, ...]:
