@@ -23,11 +23,13 @@ from regard.derivations.judging.setting import Assumption, Setting, Size, Symbol
 from regard.derivations.judging.shapes import Kind, likely_kinds, marked_as_vectors
 from regard.derivations.notation.parser import Reading, parse, parse_law, split_outside
 from regard.derivations.notation.syntax import (
+    Apply,
     BigOperator,
     Derivative,
     Distribution,
     Expression,
     Identity,
+    Matrix,
     Negative,
     Number,
     Power,
@@ -332,6 +334,16 @@ class _Section:
         return frozenset(found)
 
     @cached_property
+    def _wholes(self) -> frozenset[str]:
+        """The symbols that are defined all at once, as a column or as a function of one: z_j is an entry of such a z."""
+        return frozenset(
+            left.name
+            for left, sign, right in self.relations
+            if sign == "=" and isinstance(left, Symbol) and not left.subscripts and left.name in self.defined
+            if isinstance(right, Matrix) or (isinstance(right, Apply) and right.function == "softmax")
+        )
+
+    @cached_property
     def _scripts(self) -> frozenset[str]:
         """The letters that stand below symbols or sums."""
         letters = {_index_of(node) for side in self.sides for node in walk(side) if isinstance(node, Symbol)}
@@ -548,7 +560,7 @@ class _Section:
                 continue
             if symbol.name in self.families and _index_of(symbol) is not None:
                 letter = self.families[symbol.name]
-                if f"{symbol.name}_{letter}" in self.defined or key in self.defined:
+                if f"{symbol.name}_{letter}" in self.defined or key in self.defined or symbol.name in self._wholes:
                     continue
                 said = self._said_of_family(symbol.name)
                 found[f"{symbol.name}_{letter}"] = replace(

@@ -48,9 +48,10 @@ from regard.derivations.judging.findings import Finding, OpenBecause, left_open,
 from regard.derivations.judging.judge import decide, shown
 from regard.derivations.judging.relations import Sides, read_side, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
-from regard.derivations.judging.setting import Assumption, SymbolMeaning
+from regard.derivations.judging.setting import Assumption, Kind, SymbolMeaning
+from regard.derivations.judging.shapes import likely_kinds
 from regard.derivations.notation.statements import Chain, first_chain, has_words_for_a_side
-from regard.derivations.notation.syntax import Apply, Expression, Infinity, Number, Symbol, describe, symbols, walk
+from regard.derivations.notation.syntax import Apply, Expression, Infinity, Matrix, Number, Symbol, describe, symbols, walk
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.problem import Problem, Question
 from regard.derivations.reading.document import PLACEHOLDER
@@ -639,6 +640,7 @@ class QuestionJudge:
             has_slipped=any(found.is_false for found in self._design_findings.values()) or self._redefines_query(),
             unread=self._unread_designs(),
             other_designs=partial(self._other_designs, scope),
+            general=partial(self._general_scopes, scope) if self._is_inferred else tuple,
             written=self._written,
             values=tuple(self.values),
             is_strict=self.is_strict,
@@ -683,6 +685,16 @@ class QuestionJudge:
                 other = bind(other, name, expressions[min(number, len(expressions) - 1)])
             yield other
 
+    def _general_scopes(self, scope: Scope) -> Iterator[Scope]:
+        """Scopes without the particular values that the document gave, then without its definitions."""
+        plain = replace(scope, sizes={})
+        values = {key: kind for key, each in scope.own.items() if (kind := _kind_of_value(each)) is not None}
+        if values or scope.sizes:
+            yield plain.freed(values)
+        defined = {key: likely_kinds(key) for key, each in scope.own.items() if each.formula is not None}
+        if defined.keys() > values.keys():
+            yield plain.freed({**defined, **values})
+
     def _redefines_query(self) -> bool:
         """True if the text has put a query of its own in the place of the one that the question continues with."""
         own = self.scope.own.keys() - self.intended.own.keys() - self.designs.keys() - self._sound
@@ -718,6 +730,15 @@ def _is_conditional(sides: Sides, statement: Statement) -> bool:
 def _is_value(meaning: SymbolMeaning) -> bool:
     """True for a symbol that has a particular value."""
     return meaning.formula is not None and _is_plain(meaning.formula)
+
+
+def _kind_of_value(meaning: SymbolMeaning) -> tuple[Kind] | None:
+    """What a symbol is that has a particular value."""
+    if not _is_value(meaning):
+        return None
+    if not isinstance(meaning.formula, Matrix):
+        return ("number",)
+    return ("column",) if len(meaning.formula.rows[0]) == 1 else ("matrix",)
 
 
 def _is_worked_example(left: Expression, right: Expression) -> bool:

@@ -66,6 +66,8 @@ _MOMENTS = ("var", "mean", "cov")
 _INFORMATION = ("kl", "entropy", "cross-entropy")
 _IMPLIED = Symbol("·")  # the x of E_q[log p]
 _NEARLY = 1e-8
+_WEIGHTS = (Fraction(1, 8), Fraction(1, 4), Fraction(5, 8))  # of outcomes
+_OTHER_SEEDS = 1009
 
 
 Layout = Literal["mixed", "numerator", "denominator"]
@@ -118,6 +120,7 @@ class Evaluator:
     is_extended: bool = False  # ∞ is a number
     held: Mapping[tuple[int, int | None], None] = field(default_factory=dict)  # random, but given
     losses: Mapping[str, Loss] = field(default_factory=dict)
+    chances: frozenset[str] = frozenset()  # symbols that are random in a way that nothing says
     work: Work = field(default_factory=Work)
 
     def __call__(self, node: Expression) -> Value:
@@ -615,9 +618,10 @@ class Evaluator:
             moved[:, entry[0], entry[1]] += sign * step[0, 0, 0]
             arguments = {**self.arguments, (id(variable.meaning), place): Value(moved)}
             value = self._with_arguments(arguments)(top)
+            num_draws = max(len(point), len(value.array))
             if 1 not in value.shape or value.is_identity:
                 raise NotUnderstood("Derivatives of matrices are not supported.")
-            values.append(np.broadcast_to(value.array, (len(point), *value.shape)).reshape(len(point), -1))
+            values.append(np.broadcast_to(value.array, (num_draws, *value.shape)).reshape(num_draws, -1))
         return (values[0] - values[1]) / (2 * step[0, 0, 0])
 
     # -- integrals -----------------------------------------------------------------------------------------------------
@@ -784,10 +788,13 @@ class Evaluator:
 
     def _mean_of(self, factors: tuple[Expression, ...], chance: "_Chance") -> Value:
         """The mean of a quantity, or of the product of two."""
-        numbers = self._random_numbers(factors, chance)
 
         def at(inside: Evaluator) -> Value:
             return inside(factors[0]) if len(factors) == 1 else centred_product(*map(inside, factors))
+
+        if self.chances and chance == _ALL:
+            return self._mean_over_outcomes(at)
+        numbers = self._random_numbers(factors, chance)
 
         if len(numbers) == 1 and isinstance(numbers[0].meaning.law, Distribution):
             return self._mean_in_one(numbers[0], at, chance.bounds)
@@ -798,6 +805,26 @@ class Evaluator:
             numbers=numbers, laws=laws, law_number=self.scope.setting.law_number, arithmetic=self.arithmetic
         )
         return part.mean(lambda values: at(self._with_arguments({**self.arguments, **values})))
+
+    def _mean_over_outcomes(self, at: Callable[["Evaluator"], Value]) -> Value:
+        """A mean where nothing says how symbols are random: together they have a few outcomes, at which all differ."""
+        total: Value | None = None
+        for place, weight in enumerate(_WEIGHTS):
+            outcome = replace(self.instance, seed=self.instance.seed + _OTHER_SEEDS * (place + 1))
+            arguments = dict(self.arguments)
+            for meaning in (self.scope.meanings[name] for name in sorted(self.chances)):
+                array = outcome.draw(meaning, self.arithmetic)
+                if meaning.over is None:
+                    arguments[id(meaning), None] = Value(array)
+                else:
+                    arguments |= {(id(meaning), member): Value(array[:, member]) for member in range(array.shape[1])}
+            value = at(self._with_arguments(arguments))
+            if value.is_identity:
+                raise NotUnderstood("The size of this matrix is not known.")
+            part = multiply(Value(self.arithmetic.number(weight)), value)
+            total = part if total is None else add(total, part)
+        assert total is not None
+        return total
 
     def _random_numbers(self, nodes: Sequence[Expression], chance: "_Chance") -> list[RandomNumber]:
         """The random numbers that expressions depend on and nothing holds; those of a condition if it is a mean."""

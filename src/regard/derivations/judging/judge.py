@@ -29,7 +29,15 @@ from regard.derivations.judging.limits import decide_by_chance, decide_growth, d
 from regard.derivations.judging.memory import current_memory
 from regard.derivations.judging.premises import under_premises
 from regard.derivations.judging.probability import NUM_LAWS
-from regard.derivations.judging.relations import Instances, ReadRelation, Relation, Sides, readings, spell
+from regard.derivations.judging.relations import (
+    Instances,
+    ReadRelation,
+    Relation,
+    Sides,
+    readings,
+    spell,
+    unexplained_chances,
+)
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, MomentLaw, Size, SymbolMeaning
 from regard.derivations.judging.shapes import SCALAR, Shape, declared_as, well_shaped
@@ -271,6 +279,9 @@ def _decide_readings(sides: Sides, scope: Scope) -> Finding:
     reads = [read, *(other for finding, other in failures if finding.is_false and other is not read)]
     is_ill_shaped = failure.kind == "ill-shaped"
     failure = replace(failure, explained_by=partial(_explanations, reads, is_ill_shaped=is_ill_shaped))
+    if failure.is_false and (names := unexplained_chances((read.relation.left, read.relation.right), scope)):
+        reason = f"Not true for every law of {', '.join(map(spell, sorted(names)))}, of which nothing is said"
+        return Finding(kind="unknown", reason=reason)
     return _open_if_undeclared(failure, sides, scope)
 
 

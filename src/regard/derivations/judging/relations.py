@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -27,20 +28,24 @@ from regard.derivations.judging.values import (
 )
 from regard.derivations.notation.parser import Reading, parse
 from regard.derivations.notation.syntax import (
+    Apply,
     BigOperator,
     Condition,
     Derivative,
+    Expectation,
     Expression,
     Label,
     Number,
     Ones,
     describe,
     letters_in,
+    mapped,
     symbols,
     walk,
 )
 from regard.derivations.notation.tokens import GREEK, NotUnderstood, Token
 
+_ZERO = Number(Fraction(0))
 _MAY_GO_BARE = ("sin", "cos", "log", "exp")
 _LARGEST_SIZE = 128
 _WIDENED, _CLEAR_LEAD = (1.0, 6.0, 40.0), 0.15
@@ -130,6 +135,11 @@ class Instances:
                 raise NotUnderstood(f"It is not known how {loss.name} depends on {names}.")
         return losses
 
+    @cached_property
+    def chances(self) -> frozenset[str]:
+        """The symbols that are random in a way that nothing says."""
+        return unexplained_chances(self.sides, self.scope)
+
     def pairs(self, instance: Instance, arithmetic: Arithmetic) -> Iterator[Pair]:
         """Both sides for each telling assignment of the free indices; a member that is out of range is passed over."""
         convention = self.relation.convention
@@ -140,6 +150,7 @@ class Instances:
             convention=convention,
             work=self.work,
             losses=self._losses,
+            chances=self.chances,
         )
         chosen = assignments(
             self._letters,
@@ -231,6 +242,26 @@ class Instances:
             if meaning is not None and meaning.formula is None and meaning.is_number and meaning.index is None:
                 parts.append(f"{spell(name)} = {show_ball(instance.draw(meaning, BALLS)[draw, 0, 0])}")
         return ", ".join(parts)
+
+
+def unexplained_chances(sides: Sequence[Expression], scope: Scope) -> frozenset[str]:
+    """The symbols that stand only inside means and variances, where nothing says how any of them is random."""
+    if not scope.setting.is_own:
+        return frozenset()
+    inside = [node for side in sides for node in walk(side) if is_moment(node)]
+    meanings = {name: scope.meanings[name] for name in scope.reach(*inside) if name in scope.meanings} if inside else {}
+    if not meanings or any(meaning.law is not None or meaning.is_law for meaning in meanings.values()):
+        return frozenset()
+    outside = scope.reach(*(mapped(side, lambda node: _ZERO if is_moment(node) else node) for side in sides))
+    drawn = {name for name, meaning in meanings.items() if meaning.formula is None} - outside
+    large = {name for name in drawn if name[0].isupper()}  # X is random, a and b are not
+    return frozenset(large or drawn)
+
+
+def is_moment(node: Expression) -> bool:
+    """True for E[x], Var(x) and Cov(x, y) without a law or a condition."""
+    body = node.body if isinstance(node, Expectation) and not node.given and node.law is None else node
+    return isinstance(body, Apply) and body.function in ("mean", "var", "cov")
 
 
 def spell(name: str) -> str:

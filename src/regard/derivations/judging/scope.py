@@ -8,7 +8,7 @@ from typing import Any
 
 from regard.core.errors import RegardError
 from regard.derivations.judging.findings import Note, NoteKind
-from regard.derivations.judging.setting import AnyLaw, MomentLaw, Setting, SymbolMeaning, keeping_apart
+from regard.derivations.judging.setting import AnyLaw, keeping_apart, Kind, MomentLaw, Setting, SymbolMeaning
 from regard.derivations.notation.parser import Reading
 from regard.derivations.notation.syntax import (
     BigOperator,
@@ -84,6 +84,18 @@ class Scope:
         """The scope in which a name stands for something that could not be read."""
         own = {key: meaning for key, meaning in self.own.items() if key != name}
         return replace(self, own=own, opaque=self.opaque | {name})
+
+    def freed(self, kinds: Mapping[str, tuple[Kind, ...]]) -> "Scope":
+        """The scope in which some of the author's symbols may be anything of their kinds, whatever was said of them."""
+        setting = self.setting
+        open_ = {key: replace(self.own[key], formula=None, law=None) for key in kinds}
+        free = replace(
+            setting,
+            symbols={**setting.symbols, **open_},
+            undeclared=setting.undeclared | kinds.keys(),
+            kinds={**setting.kinds, **kinds},
+        )
+        return replace(self, setting=free, own={key: each for key, each in self.own.items() if key not in kinds})
 
     def reseeded(self) -> "Scope":
         """The scope with every symbol drawn anew."""

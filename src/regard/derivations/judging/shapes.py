@@ -18,6 +18,7 @@ from regard.derivations.notation.syntax import (
     Cases,
     Derivative,
     Distribution,
+    Expectation,
     Expression,
     Extremum,
     Identity,
@@ -137,6 +138,8 @@ class _Typing:
                 return SCALAR
             case Apply():
                 return self._applied(node)
+            case Expectation():
+                return self(node.body)
             case BigOperator():
                 return self(node.body)
             case Matrix():
@@ -283,9 +286,13 @@ class _Typing:
             return others[0] if others else SCALAR
         if node.function == "diag":
             return (shapes[0][0], shapes[0][0]) if shapes[0][1] == "1" else (shapes[0][0], "1")
+        if node.function in ("var", "cov"):
+            for shape in shapes:
+                self.unifier.equate(shape[1], "1")
+            return SCALAR if shapes[0] == SCALAR else (shapes[0][0], shapes[-1][0])
         if node.function in ("kl", "cross-entropy"):
             self.unifier.unify(*shapes)
-        if node.function in ("var", "cov", "kl", "entropy", "cross-entropy", "density"):
+        if node.function in ("kl", "entropy", "cross-entropy", "density"):
             return SCALAR
         raise Untyped
 
