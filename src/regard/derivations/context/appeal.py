@@ -54,7 +54,7 @@ class Appeal:
     has_slipped: bool = False
     unread: frozenset[str] = frozenset()
     other_designs: Callable[[], Iterable[Scope]] = tuple
-    general: Callable[[], Iterable[Scope]] = tuple
+    general: Callable[[Sides], Iterable[Scope]] = lambda _: ()
     written: Mapping[str, Expression] = field(default_factory=dict)
     values: tuple[Chain, ...] = ()
     is_strict: bool = False
@@ -107,7 +107,7 @@ class Appeal:
 
     def _in_general(self, sides: Sides) -> Finding | None:
         """What is true whatever the document has said of some of its symbols."""
-        found = (self._found(sides, scope) for scope in self.general())
+        found = (self._found(sides, scope) for scope in self.general(sides))
         return next((each for each in found if each.kind == "true"), None)
 
     # -- elsewhere ---------------------------------------------------------------------------------------------------

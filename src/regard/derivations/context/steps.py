@@ -8,6 +8,7 @@ from itertools import islice, product
 
 from regard.derivations.context.appeal import Appeal, LastSide
 from regard.derivations.context.clauses import Clause
+from regard.derivations.context.complex_numbers import with_imaginary_unit
 from regard.derivations.context.declarations import SectionSymbols, without_symbols
 from regard.derivations.context.definitions import as_own_statement
 from regard.derivations.context.designs import bind, judge_designs, open_symbol, solved
@@ -133,6 +134,7 @@ class QuestionJudge:
     _supposed_in: int | None = field(init=False, default=None)
     _written: dict[str, Expression] = field(init=False, default_factory=dict)
     _loose: set[str] = field(init=False, default_factory=set)
+    _valued: dict[str, tuple[Kind, ...]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._base = Scope(setting=self.question.setting, neighbours=_neighbours(self.problem, self.question))
@@ -261,6 +263,9 @@ class QuestionJudge:
             found = self._step(
                 last, sign.text, right, replace(statement, sign=sign.text, rest=chain.sides[place + 1 :])
             )
+            if self._is_inferred and found.scope is not None:
+                kinds = {key: _kind_of_value(each) for key, each in found.scope.own.items()}
+                self._valued |= {key: kind for key, kind in kinds.items() if kind is not None}
             self.scope = found.scope or self.scope
             step = replace(
                 step_at(chain, place, found.role, found.finding),
@@ -640,7 +645,7 @@ class QuestionJudge:
             has_slipped=any(found.is_false for found in self._design_findings.values()) or self._redefines_query(),
             unread=self._unread_designs(),
             other_designs=partial(self._other_designs, scope),
-            general=partial(self._general_scopes, scope) if self._is_inferred else tuple,
+            general=partial(self._general_scopes, scope) if self._is_inferred else lambda _: (),
             written=self._written,
             values=tuple(self.values),
             is_strict=self.is_strict,
@@ -685,15 +690,25 @@ class QuestionJudge:
                 other = bind(other, name, expressions[min(number, len(expressions) - 1)])
             yield other
 
-    def _general_scopes(self, scope: Scope) -> Iterator[Scope]:
-        """Scopes without the particular values that the document gave, then without its definitions."""
+    def _general_scopes(self, scope: Scope, sides: Sides) -> Iterator[Scope]:
+        """Scopes without the particular values that the document gave, with i² = −1, then without its definitions."""
         plain = replace(scope, sizes={})
         values = {key: kind for key, each in scope.own.items() if (kind := _kind_of_value(each)) is not None}
         if values or scope.sizes:
             yield plain.freed(values)
-        defined = {key: likely_kinds(key) for key, each in scope.own.items() if each.formula is not None}
+        if (complex_scope := with_imaginary_unit(sides, plain)) is not None:
+            yield complex_scope
+        unread = {
+            key: self._valued.get(key) or likely_kinds(key) for key in scope.opaque if key not in scope.setting.sizes
+        }
+        if unread:
+            yield plain.freed({**unread, **values})
+        defined = {key: likely_kinds(key) for key, each in scope.own.items() if each.formula is not None} | unread
         if defined.keys() > values.keys():
-            yield plain.freed({**defined, **values})
+            free = plain.freed({**defined, **values})
+            yield free
+            if (complex_scope := with_imaginary_unit(sides, free)) is not None:
+                yield complex_scope
 
     def _redefines_query(self) -> bool:
         """True if the text has put a query of its own in the place of the one that the question continues with."""

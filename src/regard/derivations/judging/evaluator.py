@@ -313,7 +313,7 @@ class Evaluator:
         setting, arithmetic, name = self.scope.setting, self.arithmetic, describe(node)
         if name in setting.sizes:
             return Value(arithmetic.number(self.instance.sizes[name]))
-        if name in ("i", "j") and setting.is_complex:
+        if name in ("i", "j") and setting.is_complex and name not in self.indices:
             return Value(arithmetic.imaginary_unit())
         if name in self.indices or name in setting.fixed:
             return Value(arithmetic.number(self._place(node) + self.convention.first_index))

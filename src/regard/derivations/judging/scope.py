@@ -88,14 +88,16 @@ class Scope:
     def freed(self, kinds: Mapping[str, tuple[Kind, ...]]) -> "Scope":
         """The scope in which some of the author's symbols may be anything of their kinds, whatever was said of them."""
         setting = self.setting
-        open_ = {key: replace(self.own[key], formula=None, law=None) for key in kinds}
+        known = {**setting.symbols, **self.own}
+        open_ = {key: replace(known.get(key, SymbolMeaning(name=key)), formula=None, law=None) for key in kinds}
         free = replace(
             setting,
             symbols={**setting.symbols, **open_},
             undeclared=setting.undeclared | kinds.keys(),
             kinds={**setting.kinds, **kinds},
         )
-        return replace(self, setting=free, own={key: each for key, each in self.own.items() if key not in kinds})
+        own = {key: each for key, each in self.own.items() if key not in kinds}
+        return replace(self, setting=free, own=own, opaque=self.opaque.difference(kinds))
 
     def reseeded(self) -> "Scope":
         """The scope with every symbol drawn anew."""
@@ -262,6 +264,8 @@ class Scope:
         function = node.name if isinstance(node, Symbol) else getattr(node, "function", None)
         if function is not None and function in self.setting.functions:
             named.append((f"{function}()", [self.setting.functions[function].formula]))
+            if self.setting.functions[function].is_subscripted:
+                return named
         found = (self.lookup(node) or self.lookup(Symbol(node.name))) if isinstance(node, Symbol) else None
         meaning = found.meaning if found is not None else self._family_of(node)
         if meaning is not None:

@@ -186,6 +186,12 @@ class _Typing:
         key = describe(node)
         if key in self.bound:
             return self.bound[key]
+        function = self.scope.setting.functions.get(node.name)
+        if function is not None and function.is_subscripted and node.subscripts:
+            for script in node.subscripts:
+                self._must_be(script, SCALAR)
+            inside = {**self.bound, **dict.fromkeys(function.arguments, SCALAR)}
+            return _Typing(self.scope, self.chosen, self.unifier, inside, self.depth)._inside(function.formula)
         found = self.scope.lookup(node)
         if found is None:
             return self._without_meaning(node)
