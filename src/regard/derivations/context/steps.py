@@ -45,6 +45,7 @@ from regard.derivations.context.formulas import (
     plain,
     step_at,
 )
+from regard.derivations.context.units import without_units
 from regard.derivations.judging.findings import Finding, OpenBecause, left_open, not_understood, true
 from regard.derivations.judging.judge import decide, shown
 from regard.derivations.judging.relations import Sides, read_side, spell
@@ -285,8 +286,13 @@ class QuestionJudge:
 
     def _step(self, last: LastSide, sign: str, right: tuple[Token, ...], statement: Statement) -> Recognised:
         role = statement.clause.role
+        if self._is_inferred and not last.side and right and sign in _BINDS and _names_a_side(statement):
+            finding = not_understood("Its left side is in words")
+            return Recognised(role=Role.DEFINITION if role.is_claim else role, finding=finding)
         if not last.side or not right:
             return Recognised(role=role, finding=not_understood("One side of the relation is missing"))
+        if self._is_inferred:
+            last, right = self._without_units(last, sign, right)
         try:
             found = self._recognised(last, sign, right, statement)
             return replace(found, finding=shown(found.finding))
@@ -296,6 +302,20 @@ class QuestionJudge:
         except (ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
             reason = f"Internal error while checking this step: {type(error).__name__}: {error}"
             return Recognised(role=role, finding=not_understood(reason))
+
+    def _without_units(self, last: LastSide, sign: str, right: tuple[Token, ...]) -> tuple[LastSide, tuple[Token, ...]]:
+        """Both sides without units, in the first way in which the relation holds."""
+        ways = list(without_units(Sides(left=last.side, sign=sign, right=right)))
+        way = ways[0]
+        if len(ways) > 1:
+            way = next((each for each in ways if self._is_true(each)), way)
+        return replace(last, side=way.left), way.right
+
+    def _is_true(self, sides: Sides) -> bool:
+        try:
+            return decide(sides, self.scope).is_true
+        except (NotUnderstood, ArithmeticError, ValueError, TypeError, LookupError):
+            return False
 
     def _forget(self, last: LastSide, sign: str) -> bool:
         """What is given something unreadable means something that is not known; the problem's own may still hold.
@@ -734,6 +754,12 @@ class QuestionJudge:
                 self.scope = self.scope.with_letter(meaning)
                 if key in other.designs and not other._design_findings[key].is_false:
                     self._sound.add(key)
+
+
+def _names_a_side(statement: Statement) -> bool:
+    """True if words stand where the first side of a relation should: the memory is = 2 n d."""
+    words = statement.clause.before.rpartition(PLACEHOLDER)[2]
+    return bool(statement.chain.before.strip()) or has_words_for_a_side(words)
 
 
 def _is_conditional(sides: Sides, statement: Statement) -> bool:

@@ -254,7 +254,7 @@ _LEXEME = re.compile(
     r"|(?P<command>\\(?:operatorname|tag|hspace|vspace|lim)\*|\\[A-Za-z]+|\\\\(?:\[[^\]\n]{0,12}\])?|\\.)"
     r"|(?P<torn>\d(?:\s\d)*\s\.\s\d(?:\s\d)*(?!\d))"
     r"|(?P<comma>(?<![\d,(\[{.;])(?<![,;]\s)0,\d{2,}(?![\d,]))"
-    r"|(?P<number>\d+(?:(?:\.|\{,\})\d+)?|\.\d+)"
+    r"|(?P<number>\d{1,3}(?:\{,\}\d{3}){2,}(?!\d)|\d+(?:(?:\.|\{,\})\d+)?|\.\d+)"
     r"|(?P<tilde>~=(?!~))"
     r"|(?P<ascii><=>|<->|={1,2}(?:>|&gt;)|-->|:=|=:|(?:<|&lt;){2,3}|(?:>|&gt;){2,3}|(?:<|&lt;)=|(?:>|&gt;)=|->|=="
     r"|(?<=\s)!=)"
@@ -274,6 +274,7 @@ _REAL_PART = re.compile(r"Re\s*(\\left\s*)?[\[({\\]")
 _LETTERS = re.compile(r"[A-Za-z]+")
 _ROMAN_NAME = re.compile(r"\s*(?:\\rm\s+)?([A-Za-z]{2,})\s*")
 _DOLLARS = re.compile(r"\$+")
+_UNIT = re.compile(r"[KMGT]i?B|[mnμ]s|[kcm]m|kg|[kKMGT]?bytes?|MW|kW|[kMG]Hz")  # of several letters
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&amp;": "&"}
 _MAX_NESTING = 60
 _FIRST_WIDE = "\u2e80"  # from here on, characters are those of Chinese and other wide scripts
@@ -493,6 +494,8 @@ class _Lexer:
         inside = self.source[part.start : part.end]
         name = _SPACING.sub("", inside) if "arg" in inside else inside.strip()
         if re.fullmatch(r"[A-Za-z]", name):
+            self.emit("letter", name, start, font="roman")
+        elif self.tokens and self.tokens[-1].kind in ("number", "close") and _UNIT.fullmatch(name):
             self.emit("letter", name, start, font="roman")
         elif re.fullmatch(r"[A-Za-z]+", name):
             self.emit("word", name, start, font="text")
