@@ -15,9 +15,14 @@ _IN_BOTH = {name: name for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", 
     "re": "real",
     "im": "imag",
 }
+_LARGEST_FACTORIAL = 170
 # In floats and in balls, where the arithmetics have no such function.
 _SEPARATE: Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "factorial": (lambda x: math.gamma(x + 1), lambda ball: (ball + 1).gamma()),
+    "factorial": (lambda x: math.gamma(x + 1) if x < _LARGEST_FACTORIAL else math.inf, lambda ball: (ball + 1).gamma()),
+    "tan": (math.tan, methodcaller("tan")),
+    "arctan": (math.atan, methodcaller("atan")),
+    "arcsin": (lambda x: math.asin(x) if abs(x) <= 1 else math.nan, methodcaller("asin")),
+    "arccos": (lambda x: math.acos(x) if abs(x) <= 1 else math.nan, methodcaller("acos")),
     "floor": (math.floor, methodcaller("floor")),
     "ceiling": (math.ceil, methodcaller("ceil")),
     "sign": (lambda x: float(np.sign(x)), methodcaller("sgn")),
@@ -138,9 +143,11 @@ def _outer(left: Value, right: Value, _arithmetic: Arithmetic) -> Value:
 
 
 def _binomial(top: Value, bottom: Value, arithmetic: Arithmetic) -> Value:
-    above, below, rest = (
-        of_one("factorial", value, arithmetic).array for value in (top, bottom, add(top, bottom.negated()))
-    )
+    parts = (top, bottom, add(top, bottom.negated()))
+    if not arithmetic.is_certified:
+        above, below, rest = (np.vectorize(math.lgamma, otypes=[float])(part.array + 1) for part in parts)
+        return Value(np.exp(above - below - rest))
+    above, below, rest = (of_one("factorial", part, arithmetic).array for part in parts)
     return Value(above / (below * rest))
 
 

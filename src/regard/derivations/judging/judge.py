@@ -70,6 +70,7 @@ from regard.derivations.notation.tokens import NotUnderstood
 PRECISION = 320
 _MOST_UNKNOWN = 3
 _MOST_KINDS = 4
+_EITHER_SIGN = {"\\pm": "+-", "±": "+-", "\\mp": "-+", "∓": "-+"}
 _OF_LAWS = ("kl", "entropy", "cross-entropy", "density", "probability")
 _OF_MATRICES = ("trace", "det", "softmax", "diag", "rank", "span")
 _LARGE, _SMALL = (512.0,), (512.0**-8,)
@@ -91,6 +92,8 @@ def decide(sides: Sides, scope: Scope) -> Finding:
 
 
 def _decide(sides: Sides, scope: Scope) -> Finding:
+    if any(token.text in _EITHER_SIGN for token in (*sides.left, *sides.right)):
+        return _decide_both_signs(sides, scope)
     if scope.setting.is_own:
         if scope.setting.ones is None and (sized := _with_sized_ones(sides, scope)) is not None:
             return _decide(sides, sized)
@@ -108,6 +111,21 @@ def _decide(sides: Sides, scope: Scope) -> Finding:
     if not wider.is_true or _may_be_matrices(unknown, sides.expressions(scope), scope):
         return finding
     return wider.with_notes([NoteKind.ANY_NUMBER.note(", ".join(unknown))])
+
+
+def _decide_both_signs(sides: Sides, scope: Scope) -> Finding:
+    """The finding on a relation with ±: true if it is for the upper and for the lower sign, false if it is for both."""
+    findings = []
+    for place in (0, 1):
+        left, right = (
+            tuple(replace(t, text=_EITHER_SIGN[t.text][place]) if t.text in _EITHER_SIGN else t for t in side)
+            for side in (sides.left, sides.right)
+        )
+        findings.append(_decide(replace(sides, left=left, right=right), scope))
+    upper, lower = findings
+    if upper.is_true == lower.is_true and upper.is_false == lower.is_false:
+        return upper
+    return Finding(kind="unknown", reason="True for one of the two signs only")
 
 
 def _with_sized_ones(sides: Sides, scope: Scope) -> Scope | None:

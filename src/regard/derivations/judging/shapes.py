@@ -46,7 +46,7 @@ Shape = tuple[Dimension, Dimension]
 SCALAR: Shape = ("1", "1")
 _OF_SQUARES = ("trace", "det", "logdet")
 _BY_ENTRY = frozenset(
-    "exp log sqrt sin cos tanh relu erf sinh cosh sign softplus elu gelu sigmoid \\sigma mean re im".split()
+    "exp log sqrt sin cos tan arctan arcsin arccos tanh relu erf sinh cosh sign softplus elu gelu sigmoid \\sigma mean re im".split()
 )
 _OF_NUMBERS = frozenset("factorial floor ceiling binomial probability".split())
 _MOST_COMBINATIONS = 300

@@ -84,7 +84,7 @@ _BARS = ("|", "\\mid")
 _EVENT_SIGNS = ("<", ">", "≤", "≥", "=")
 _INFORMATION = {1: "entropy", 2: "cross-entropy"}
 _EXTREMA = {"\\max": 1, "\\min": -1, "argmax": 1, "argmin": -1}
-_LABELS_ABOVE = frozenset({"\\pi", "\\sigma", "\\Pi", "p", "P"})
+_LABELS_ABOVE = frozenset({"\\pi", "\\sigma", "\\Pi", "p", "P", "Q", "K", "V", "O"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -401,9 +401,14 @@ class _Parser:
             return _renamed(base, "^(" + "".join(texts[1:-1]) + ")")
         if isinstance(base, Symbol) and base.name == "e" and not base.subscripts:
             return Apply("exp", (self.whole(tokens),))
+        if len(tokens) > 1 and texts[-1] in ("\\top", "T") and (name := _label_above(tokens[:-1])) is not None:
+            return Transpose(_renamed(base, f"^{name}"))
         is_label = texts[0] in _LABELS_ABOVE and isinstance(base, Symbol) and base.name[0].isupper()
         if len(tokens) == 1 and (tokens[0].kind == "word" or is_label):
             return _renamed(base, "^" + texts[0].removeprefix("\\"))
+        is_matrix = isinstance(base, Symbol) and base.name[0].isupper()
+        if is_matrix and len(tokens) > 1 and (name := _label_above(tokens)) is not None:
+            return _renamed(base, f"^{name}")
         return Power(base, self.whole(tokens))
 
     def subscript(self) -> tuple[Expression, ...]:
@@ -1059,6 +1064,15 @@ def _letters(tokens: Sequence[Token]) -> str:
     """The word that the tokens spell if each is a single letter, else nothing."""
     are_letters = all(token.kind == "letter" and len(token.text) == 1 for token in tokens)
     return "".join(token.text for token in tokens) if are_letters else ""
+
+
+def _label_above(tokens: Sequence[Token]) -> str | None:
+    """The UK of W^{UK}, the (2) of W^{(2)}."""
+    texts = [token.text for token in tokens]
+    is_in_brackets = len(texts) > 2 and texts[0] == texts[-1] == ")"
+    letters = "".join(texts[1:-1] if is_in_brackets else texts)
+    is_name = letters.isalpha() and letters.isupper()
+    return f"({letters})" if is_in_brackets and letters.isalnum() else letters if is_name else None
 
 
 def _continues(token: Token, after: Token) -> bool:

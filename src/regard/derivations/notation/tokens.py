@@ -204,6 +204,7 @@ VARIANTS = _table(
 FUNCTIONS = _table(
     """
     exp→exp log→log ln→log sqrt→sqrt sin→sin cos→cos tan→tan tanh→tanh erf→erf
+    arctan→arctan arcsin→arcsin arccos→arccos
     softmax→softmax relu→relu sigmoid→sigmoid
     re→re im→im var→var cov→cov mean→mean max→max min→min sinh→sinh cosh→cosh sign→sign sgn→sign
     softplus→softplus elu→elu gelu→gelu logdet→logdet vec→vec
