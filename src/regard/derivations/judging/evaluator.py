@@ -12,7 +12,14 @@ from flint import arb
 from regard.derivations.judging.calculus import Loss, gradient_meaning, whole
 from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.functions import OF_SEVERAL, of_one
-from regard.derivations.judging.indices import MOST_PLACES, index_range, index_value, is_unknown_count, satisfies
+from regard.derivations.judging.indices import (
+    MOST_PLACES,
+    index_range,
+    index_value,
+    is_unknown_count,
+    ranges,
+    satisfies,
+)
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.laws import Bound, Law, cross_entropy
 from regard.derivations.judging.probability import RandomNumber, RandomPart, centred_product, random_numbers
@@ -508,12 +515,25 @@ class Evaluator:
         if node.function == "density":
             return self._density(*node.arguments)
         arguments = [self(argument) for argument in node.arguments]
+        if node.function == "softmax" and len(arguments) == 1 and arguments[0].is_scalar:
+            return self._softmax_over_index(node.arguments[0], arguments[0])
         if node.function in OF_SEVERAL and len(arguments) > 1:
             combine = OF_SEVERAL[node.function]
             return reduce(lambda total, value: combine(total, value, self.arithmetic), arguments)
         if len(arguments) != 1:
             raise NotUnderstood(f"{node.function} takes one argument.")
         return of_one(node.function, arguments[0], self.arithmetic)
+
+    def _softmax_over_index(self, node: Expression, one: Value) -> Value:
+        """The softmax(s_i) of one score among those that its index picks: e^{s_i}/Σ_j e^{s_j}."""
+        letters = [letter for letter in letters_in(node) if letter in self.indices]
+        if len(letters) != 1:
+            raise NotUnderstood("Can't take the softmax of a single number.")
+        size = ranges([node], self.scope)[letters[0]]
+        scores = [self.at(**{letters[0]: place})(node) for place in range(self.instance.size(size))]
+        exp = self.arithmetic.exp
+        total = reduce(add, (Value(exp(score.array - one.array)) for score in scores))
+        return Value(1 / total.array)
 
     def _apply_defined(self, node: Apply) -> Value:
         """A function that the problem defines, its arguments put in."""

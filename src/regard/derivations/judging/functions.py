@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from operator import methodcaller
 from typing import Any
 
@@ -38,6 +39,12 @@ def of_one(function: str, x: Value, arithmetic: Arithmetic) -> Value:
         return Value(_by_entry(function, x, arithmetic))
     if function == "softmax" or (function == "\\sigma" and not x.is_scalar):
         return _softmax(x, arithmetic)
+    if function == "\\Phi":
+        half = arithmetic.number(Fraction(1, 2))
+        return Value(half + half * arithmetic.erf(x.array / arithmetic.sqrt(arithmetic.number(2))))
+    if function == "rank":
+        ranks = np.linalg.matrix_rank(_midpoints(x.array))
+        return Value(arithmetic.array(ranks.astype(float).reshape(-1, 1, 1)))
     if function in ("\\sigma", "sigmoid"):
         return Value(1 / (1 + arithmetic.exp(-x.array)))
     if function in _OF_MATRICES and not x.is_identity:
@@ -45,6 +52,13 @@ def of_one(function: str, x: Value, arithmetic: Arithmetic) -> Value:
     if function == "mean" and not x.is_scalar:
         return Value(np.sum(x.array, axis=(1, 2), keepdims=True) / (x.shape[0] * x.shape[1]))
     raise NotUnderstood(f"The function {function} is not supported here.")
+
+
+def _midpoints(array: np.ndarray) -> np.ndarray:
+    """Floats near the entries, which a rank is taken of: random draws have the same one."""
+    if array.dtype != object:
+        return array
+    return np.array([float(ball.real.mid()) if isinstance(ball, acb) else float(ball.mid()) for ball in array.flat]).reshape(array.shape)
 
 
 def _by_entry(function: str, x: Value, arithmetic: Arithmetic) -> np.ndarray:

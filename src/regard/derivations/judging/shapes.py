@@ -38,6 +38,7 @@ from regard.derivations.notation.syntax import (
     Symbol,
     Transpose,
     describe,
+    letters_in,
     walk,
 )
 
@@ -45,8 +46,9 @@ Dimension = str | int  # the name of a size, or an unknown one
 Shape = tuple[Dimension, Dimension]
 SCALAR: Shape = ("1", "1")
 _OF_SQUARES = ("trace", "det", "logdet")
+_OF_MATRICES = ("rank",)
 _BY_ENTRY = frozenset(
-    "exp log sqrt sin cos tan arctan arcsin arccos tanh relu erf sinh cosh sign softplus elu gelu sigmoid \\sigma mean re im".split()
+    "exp log sqrt sin cos tan arctan arcsin arccos tanh relu erf sinh cosh sign softplus elu gelu sigmoid \\sigma \\Phi mean re im".split()
 )
 _OF_NUMBERS = frozenset("factorial floor ceiling binomial probability".split())
 _MOST_COMBINATIONS = 300
@@ -275,11 +277,14 @@ class _Typing:
         if node.function in _BY_ENTRY:
             return shapes[0]
         if node.function == "softmax":
-            if shapes[0] == SCALAR:
+            is_member = any(letter in self.scope.setting.free for letter in letters_in(node))
+            if shapes[0] == SCALAR and not is_member:
                 raise Mismatch
             return shapes[0]
         if node.function in _OF_SQUARES:
             self.unifier.equate(*shapes[0])
+            return SCALAR
+        if node.function in _OF_MATRICES:
             return SCALAR
         if node.function in _OF_NUMBERS:
             for shape in shapes:
