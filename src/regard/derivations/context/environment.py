@@ -22,6 +22,7 @@ from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import (
     Apply,
     Condition,
+    Derivative,
     Distribution,
     Expression,
     Identity,
@@ -325,7 +326,8 @@ def is_value(left: Expression | None, right: Expression | None, scope: Scope) ->
 def is_number(chain: Chain, scope: Scope) -> bool:
     """True if a chain gives a letter a plain number as its value: n = 10."""
     right = readable(chain.sides[1], scope)
-    return chain.signs[0].text == "=" and right is not None and _is_made_of(right, CONSTANTS)
+    is_plain = right is not None and not isinstance(right, Identity) and _is_made_of(right, CONSTANTS)
+    return chain.signs[0].text == "=" and is_plain
 
 
 def is_drawn(symbol: Expression | None, scope: Scope) -> bool:
@@ -442,6 +444,8 @@ def _number_below(left: Symbol, expression: Expression, scope: Scope) -> str | N
     """The letter below a symbol that is a plain number in what defines it: the m of R_m = rotation by mθ."""
     script = left.subscripts[0] if len(left.subscripts) == 1 else None
     if not scope.setting.is_own or not isinstance(script, Symbol) or script.subscripts or script.name in scope.setting.sizes:
+        return None
+    if script.name[0].isupper() or isinstance(expression, Derivative):
         return None
     found = list(symbols(expression))
     is_index = any(script.name in letters_in(each) for symbol in found for each in symbol.subscripts)

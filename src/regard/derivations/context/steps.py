@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import islice, product
+from itertools import islice, pairwise, product
 
+from regard.derivations.context.adjoints import GradientNames, gradient_names
 from regard.derivations.context.appeal import Appeal, LastSide
 from regard.derivations.context.clauses import Clause
 from regard.derivations.context.complex_numbers import with_imaginary_unit
@@ -53,7 +54,7 @@ from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, Kind, SymbolMeaning
 from regard.derivations.judging.shapes import likely_kinds
 from regard.derivations.notation.statements import Chain, first_chain, has_words_for_a_side
-from regard.derivations.notation.syntax import Apply, Expression, Infinity, Matrix, Number, Symbol, describe, symbols, walk
+from regard.derivations.notation.syntax import Apply, Derivative, Expression, Infinity, Matrix, Number, Symbol, describe, symbols, walk
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.problem import Problem, Question
 from regard.derivations.reading.document import PLACEHOLDER
@@ -62,6 +63,7 @@ from regard.derivations.results import INFERRED, Role
 
 _LARGEST_PLAIN = 4
 _MOST_COMBINATIONS = 12
+_EQUAL_SIZE = 3
 _BINDS = ("=", "≈", "∼", "∝", "∈")
 _DESIGNS = ("=", "≈", "∝")
 _HYPOTHESIS = re.compile(any_of("hypothesis"), re.IGNORECASE)
@@ -136,6 +138,9 @@ class QuestionJudge:
     _written: dict[str, Expression] = field(init=False, default_factory=dict)
     _loose: set[str] = field(init=False, default_factory=set)
     _valued: dict[str, tuple[Kind, ...]] = field(init=False, default_factory=dict)
+    _first: dict[str, SymbolMeaning] = field(init=False, default_factory=dict)
+    _equal_sizes: dict[str, str] = field(init=False, default_factory=dict)
+    _gradient_names: GradientNames | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self._base = Scope(setting=self.question.setting, neighbours=_neighbours(self.problem, self.question))
@@ -264,10 +269,9 @@ class QuestionJudge:
             found = self._step(
                 last, sign.text, right, replace(statement, sign=sign.text, rest=chain.sides[place + 1 :])
             )
-            if self._is_inferred and found.scope is not None:
-                kinds = {key: _kind_of_value(each) for key, each in found.scope.own.items()}
-                self._valued |= {key: kind for key, kind in kinds.items() if kind is not None}
             self.scope = found.scope or self.scope
+            if self._is_inferred:
+                self._note_said(last.side, sign.text, right, found)
             step = replace(
                 step_at(chain, place, found.role, found.finding),
                 is_conditional=not statement.clause.condition.is_empty,
@@ -284,6 +288,32 @@ class QuestionJudge:
             self._last = last
         return steps
 
+    def _note_said(self, left: tuple[Token, ...], sign: str, right: tuple[Token, ...], found: Recognised) -> None:
+        """Remember what the document says of symbols first, which sizes are equal, and how it names gradients."""
+        for key, meaning in self.scope.own.items() if found.scope is not None else ():
+            kind = _kind_of_value(meaning)
+            if kind is not None:
+                self._valued[key] = kind
+            elif meaning.formula is not None:
+                self._first.setdefault(key, meaning)
+        sides = readable(left, self.scope), readable(right, self.scope)
+        sizes = [describe(side) for side in sides if isinstance(side, Symbol) and self.scope.is_constant(side)]
+        if sign == "=" and len(sizes) == 2 and found.role is not Role.ASSERTION:
+            self._equal_sizes[sizes[0]] = sizes[1]
+        if sign == "=" and (names := gradient_names(*sides)) is not None:
+            self._gradient_names = names
+
+    def _with_gradients(self, *sides: tuple[Token, ...]) -> Scope:
+        """The scope in which every name of a gradient stands for one, unless the document has said otherwise."""
+        scope = self.scope
+        read = (readable(side, scope) for side in sides) if self._gradient_names is not None else ()
+        for symbol in (symbol for side in read if side is not None for symbol in symbols(side)):
+            found = scope.lookup(symbol)
+            is_open = found is None or found.meaning.key in scope.setting.undeclared - scope.own.keys()
+            if self._gradient_names and is_open and (meaning := self._gradient_names.meaning(symbol)) is not None:
+                scope = scope.with_meaning(meaning)
+        return scope
+
     def _step(self, last: LastSide, sign: str, right: tuple[Token, ...], statement: Statement) -> Recognised:
         role = statement.clause.role
         if self._is_inferred and not last.side and right and sign in _BINDS and _names_a_side(statement):
@@ -293,6 +323,7 @@ class QuestionJudge:
             return Recognised(role=role, finding=not_understood("One side of the relation is missing"))
         if self._is_inferred:
             last, right = self._without_units(last, sign, right)
+            self.scope = self._with_gradients(last.side, right)
         try:
             found = self._recognised(last, sign, right, statement)
             return replace(found, finding=shown(found.finding))
@@ -526,6 +557,8 @@ class QuestionJudge:
     def _is_drawn_otherwise(self, left: Symbol, sides: Sides, finding: Finding, statement: Statement) -> bool:
         """True for an undefined scale of the author's, and for a drawn symbol whose shape the other side has not."""
         meaning, right = self.scope.find(left).meaning, readable(sides.right, self.scope)
+        if isinstance(meaning.formula, Derivative) and self._gradient_names is not None:
+            return False
         if right is not None and has_own_numbers(right, self.scope) and self._is_noisy(left):
             return True
         is_redefinition = meaning.formula is not None and not (meaning.key in self.scope.own and self._is_inferred)
@@ -716,6 +749,14 @@ class QuestionJudge:
         values = {key: kind for key, each in scope.own.items() if (kind := _kind_of_value(each)) is not None}
         if values or scope.sizes:
             yield plain.freed(values)
+        if self._equal_sizes:
+            equal = {*self._equal_sizes, *self._equal_sizes.values()}
+            yield replace(scope, sizes={**scope.sizes, **dict.fromkeys(equal, _EQUAL_SIZE)})
+        first = {key: each for key, each in self._first.items() if scope.own.get(key) is not each}
+        if first:
+            yield replace(plain, own={**plain.own, **first}, opaque=plain.opaque - first.keys())
+        if not scope.setting.has_usual_functions and _applies_usual_functions(sides):
+            yield replace(scope, setting=replace(scope.setting, has_usual_functions=True))
         if (complex_scope := with_imaginary_unit(sides, plain)) is not None:
             yield complex_scope
         unread = {
@@ -754,6 +795,12 @@ class QuestionJudge:
                 self.scope = self.scope.with_letter(meaning)
                 if key in other.designs and not other._design_findings[key].is_false:
                     self._sound.add(key)
+
+
+def _applies_usual_functions(sides: Sides) -> bool:
+    """True if a σ or Φ stands before a bracket."""
+    tokens = (*sides.left, *sides.right)
+    return any(one.text in ("\\sigma", "\\Phi") and other.kind == "open" for one, other in pairwise(tokens))
 
 
 def _names_a_side(statement: Statement) -> bool:

@@ -113,6 +113,8 @@ class Scope:
         """How to read formulas here; a bracket after one of the problem's functions, or a free σ, holds arguments."""
         is_free = not any(name.split("_")[0] == "sigma" for name in self.meanings)
         functions = frozenset(self.setting.functions) | ({"\\sigma"} if is_free else frozenset())
+        if self.setting.has_usual_functions:
+            functions |= {"\\sigma", "\\Phi"}
         opaque = self.setting.opaque_functions - functions
         laws = frozenset(key for key, meaning in self.meanings.items() if meaning.is_law)
         return Reading(functions=functions, opaque=opaque, laws=laws, is_complex=self.setting.is_complex)

@@ -51,6 +51,7 @@ _BY_ENTRY = frozenset(
     "exp log sqrt sin cos tan arctan arcsin arccos tanh relu erf sinh cosh sign softplus elu gelu sigmoid \\sigma \\Phi mean re im".split()
 )
 _OF_NUMBERS = frozenset("factorial floor ceiling binomial probability".split())
+_CHANGES = ("d", "Δ")
 _MOST_COMBINATIONS = 300
 
 
@@ -335,6 +336,8 @@ class _Typing:
 def likely_kinds(name: str) -> tuple[Kind, ...]:
     """What a name that nothing declares may stand for: small letters are no matrices, large ones no columns."""
     letter = name.split("(", maxsplit=1)[0].lstrip("\\")
+    if letter[:1] in _CHANGES and len(letter.split("_")[0]) == 2:  # dX and ΔX are what X is
+        letter = letter[1:]
     return ("matrix", "number") if letter[:1].isupper() and len(letter.split("_")[0]) <= 6 else ("number", "column")
 
 

@@ -627,7 +627,11 @@ class _Parser:
             return Dots()
         if text in ("\\R", "\\Z", "\\N", "\\C") or token.font == "blackboard" and text in "RZNCE":
             return self.domain(text[-1])
-        if text in UNREAD or (text == "d" and token.font == "roman" and self.starts_factor()):
+        is_differential = text == "d" and token.font == "roman" and self.starts_factor()
+        if (is_differential or text == "\\Delta") and (after := self.peek()) is not None and after.kind == "letter":
+            name = self.plain_letter(self.take())
+            return Symbol(("d" if is_differential else "Δ") + name.name) if isinstance(name, Symbol) else name
+        if text in UNREAD or is_differential:
             raise self.stuck_before()
         if text == "I" and token.font != "script":
             return Identity()
