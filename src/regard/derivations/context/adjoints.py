@@ -1,6 +1,6 @@
 """Names of gradients: after dX = ∂L/∂X, or X̄, G_X and g_x in its place, dY is ∂L/∂Y for every other Y too."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from regard.derivations.judging.setting import SymbolMeaning
@@ -16,9 +16,12 @@ class GradientNames:
     loss: Symbol
     variable_of: Callable[[Symbol], Symbol | None]
 
-    def meaning(self, symbol: Symbol) -> SymbolMeaning | None:
-        """What a symbol stands for, if it is named like a gradient."""
-        variable = self.variable_of(symbol)
+    def meaning(self, symbol: Symbol, indices: Collection[str]) -> SymbolMeaning | None:
+        """What a symbol stands for, if it is named like a gradient; an entry of one stands for all of it."""
+        bare, variable = Symbol(symbol.name), self.variable_of(symbol)
+        letters = [each.name for each in symbol.subscripts if isinstance(each, Symbol)]
+        if letters and len(letters) == len(symbol.subscripts) and set(letters) <= set(indices) and self.variable_of(bare):
+            symbol, variable = bare, self.variable_of(bare)
         if variable is None:
             return None
         return SymbolMeaning(name=describe(symbol), formula=Derivative(self.loss, variable))

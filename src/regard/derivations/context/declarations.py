@@ -46,7 +46,7 @@ from regard.derivations.notation.tokens import ACCENTS, BIG_OPERATORS, FUNCTIONS
 from regard.derivations.reading.document import Document, by_start
 from regard.derivations.results import INFERRED
 
-_INDEX_LETTERS = frozenset("ijklmnst")
+_INDEX_LETTERS = frozenset("abcijklmnst")
 _SURE_INDICES = frozenset("ij")
 _ANY_SIZE = "n"
 _USUAL_FUNCTIONS = frozenset({"f", "g", "h", "phi", "psi", "F", "G", "P", "p", "J", "Pr"})
@@ -458,7 +458,7 @@ class _Section:
     def _declared_as(self, symbol: Symbol, shape: tuple[str, str]) -> SymbolMeaning:
         """A symbol of that shape; with an index letter below it, a whole family."""
         letter = _index_of(symbol)
-        if letter is None or letter not in self.indices:
+        if letter is None or letter not in self.indices or symbol.name in self._labelled:
             return SymbolMeaning(name=describe(symbol), shape=shape)
         return SymbolMeaning(name=symbol.name, index=letter, over=self._family_size(symbol.name), shape=shape)
 
@@ -478,6 +478,10 @@ class _Section:
                     below.setdefault(node.name, set()).add(letter or "")
                     if isinstance(script, Sum) and letter is not None:
                         sure.add(letter)
+        pairs = [_entry_letters(node) for side in self.sides for node in walk(side)]
+        for letters in (*pairs, *pairs):
+            if letters & sure and letters <= _INDEX_LETTERS | sure:
+                sure |= letters
         for letters in below.values():
             if letters & sure and letters - {""} <= _INDEX_LETTERS | sure:
                 sure |= letters
@@ -502,9 +506,18 @@ class _Section:
         found: dict[str, str] = {}
         for key, symbol in self.used.items():
             letter = _index_of(symbol)
-            if letter is not None and letter in self.indices and key not in self._size_names:
-                found.setdefault(symbol.name, letter)
+            is_index = letter is not None and letter in self.indices and symbol.name not in self._labelled
+            if is_index and key not in self._size_names:
+                found.setdefault(symbol.name, letter or "")
         return found
+
+    @cached_property
+    def _labelled(self) -> frozenset[str]:
+        """The matrices that letters below them tell apart, and do not count: W_q, W_k and W_v."""
+        below: dict[str, set[str]] = {}
+        for symbol in (*self.used.values(), *(item.symbol for item in self.described)):
+            below.setdefault(symbol.name, set()).add(_index_of(symbol) or "i")
+        return frozenset(name for name, letters in below.items() if name[0].isupper() and letters - _INDEX_LETTERS)
 
     @cached_property
     def _family_sizes(self) -> dict[str, str]:
@@ -556,6 +569,8 @@ class _Section:
             )
             if is_taken or self._is_size(key) or self._is_bound(symbol) or key in self._differentiated:
                 continue
+            if _entry_letters(symbol) & self.indices and symbol.name not in (*declared, *self.defined, *self.used):
+                found[symbol.name] = SymbolMeaning(name=symbol.name)
             if len(symbol.subscripts) == 2 or not self._is_whole(symbol, declared):
                 continue
             if symbol.name in self.families and _index_of(symbol) is not None:
@@ -624,6 +639,8 @@ class _Section:
         names |= {meaning.over for meaning in meanings if meaning.over is not None}
         names |= self._size_names | (self._kept_sizes & self.used.keys())
         names |= set(self._family_sizes.values()) if self.families else set()
+        if not names and any(_entry_letters(symbol) & self.indices for symbol in self.used.values()):
+            names.add(_ANY_SIZE)
         even = {describe(symbol) for node in self._halves for symbol in symbols(node)}
         return {
             name: Size(minimum=3 if name == _ANY_SIZE else 2, is_even=name in even)
@@ -649,6 +666,8 @@ class _Section:
         item = self._said.get(key)
         if item is not None and item.kind is not None:
             return (item.kind,)
+        if key not in self.used:  # only entries of it stand anywhere
+            return ("matrix",)
         before = self.before.kinds.get(key) if self.before is not None else None
         kinds = before or likely_kinds(key)
         is_marked = key in marked or any(meaning.index and name.split("_")[0] == meaning.name for name in marked)
@@ -677,6 +696,13 @@ def is_of_a_number(law: Distribution) -> bool:
     variance = law.parameters[-1]
     is_square = isinstance(variance, Power) and isinstance(variance.base, Symbol)
     return law.family not in ("normal", "categorical") or is_square or isinstance(variance, Number)
+
+
+def _entry_letters(node: Expression) -> set[str]:
+    """The letters that pick an entry of a matrix: the i and k of A_{ik}."""
+    scripts = node.subscripts if isinstance(node, Symbol) and len(node.subscripts) == 2 else ()
+    letters = {each.name for each in scripts if isinstance(each, Symbol) and not each.subscripts}
+    return letters if len(letters) == len(scripts) and all(len(letter) == 1 for letter in letters) else set()
 
 
 def _index_of(symbol: Symbol) -> str | None:

@@ -308,9 +308,9 @@ class QuestionJudge:
         scope = self.scope
         read = (readable(side, scope) for side in sides) if self._gradient_names is not None else ()
         for symbol in (symbol for side in read if side is not None for symbol in symbols(side)):
-            found = scope.lookup(symbol)
-            is_open = found is None or found.meaning.key in scope.setting.undeclared - scope.own.keys()
-            if self._gradient_names and is_open and (meaning := self._gradient_names.meaning(symbol)) is not None:
+            names, found = self._gradient_names, scope.lookup(symbol)
+            is_open = found is None or (found.meaning.formula is None and found.meaning.key not in scope.own)
+            if names and is_open and (meaning := names.meaning(symbol, scope.setting.free)) is not None:
                 scope = scope.with_meaning(meaning)
         return scope
 

@@ -25,6 +25,7 @@ from regard.derivations.judging.laws import Bound, Law, cross_entropy
 from regard.derivations.judging.probability import RandomNumber, RandomPart, centred_product, random_numbers
 from regard.derivations.judging.quadrature import over_interval
 from regard.derivations.judging.scope import FoundSymbol, Scope, UnknownSymbol, split_digits
+from regard.derivations.judging.series import sum_to_infinity
 from regard.derivations.judging.setting import AnyLaw, Assumption, MomentLaw, SymbolMeaning
 from regard.derivations.judging.values import BALLS, ORDERS, Arithmetic, IllShaped, Value, Work, add, inner, multiply
 from regard.derivations.notation.syntax import (
@@ -348,7 +349,11 @@ class Evaluator:
 
     def _over_an_index(self, node: BigOperator) -> Value:
         """Σ or Π over an index; what does not depend on the index is added or multiplied at once."""
-        letter, places = index_range(node, self.scope, self.indices, self.instance, self.convention.excluded)
+        if isinstance(node.upper, Infinity) and node.operator == "sum" and node.index and not node.conditions:
+            return self._to_infinity(node)
+        letter, places = index_range(
+            node, self.scope, self.indices, self.instance, self.convention.excluded, self._shape_of
+        )
         if is_unknown_count(node.upper, self.scope, self.indices):
             self._remember(NoteKind.COUNT_OF_ALL.note(describe(node.upper or node)))
         if node.operator in ("max", "min"):
@@ -364,6 +369,27 @@ class Evaluator:
             term = self.at(**{letter: place})(node.body)
             total = add(total, term) if is_sum else multiply(total, term)
         return total
+
+    def _to_infinity(self, node: BigOperator) -> Value:
+        """Σ from n = a to ∞ of something that depends on the number n."""
+        if not isinstance(node.lower, Number) or node.lower.value.denominator != 1 or self.scope.setting.is_complex:
+            raise NotUnderstood("Only sums from a whole number to infinity are supported.")
+        meaning = _bound_number(node.index)
+        certain = self._certain(scope=self.scope.with_meaning(meaning))
+
+        def term(number: int) -> np.ndarray:
+            arguments = {**certain.arguments, (id(meaning), None): Value(BALLS.number(Fraction(number)))}
+            return certain._with_arguments(arguments)(node.body).array
+
+        return self._rounded(Value(sum_to_infinity(term, int(node.lower.value))))
+
+    def _shape_of(self, symbol: Symbol) -> tuple[int, int] | None:
+        """The shape of a vector or matrix that a formula defines, of which a sum names entries."""
+        found = self.scope.lookup(symbol)
+        if not self.scope.setting.is_own or found is None or found.meaning.formula is None:
+            return None
+        value = self(symbol)
+        return None if value.is_identity or value.is_scalar else value.shape
 
     def _extreme_over(self, node: BigOperator, letter: str, places: Sequence[int]) -> Value:
         """The largest or the smallest of some members."""

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from flint import ctx
 
+from regard.derivations.judging.calculus import losses_in
 from regard.derivations.judging.corrections import correction
 from regard.derivations.judging.evaluator import Evaluator
 from regard.derivations.judging.exact import UndefinedSide, decide_exact, decide_printed, holds_decimals
@@ -45,6 +46,7 @@ from regard.derivations.judging.simplification import leaves_out_only_what_vanis
 from regard.derivations.judging.values import BALLS, FLOATS, ORDERS, ROUNDED, IllShaped, Work
 from regard.derivations.notation.syntax import (
     Apply,
+    BigOperator,
     Expression,
     Extremum,
     Infinity,
@@ -297,6 +299,10 @@ def _decide_readings(sides: Sides, scope: Scope) -> Finding:
     reads = [read, *(other for finding, other in failures if finding.is_false and other is not read)]
     is_ill_shaped = failure.kind == "ill-shaped"
     failure = replace(failure, explained_by=partial(_explanations, reads, is_ill_shaped=is_ill_shaped))
+    for loss in losses_in((read.relation.left, read.relation.right), scope).values() if failure.is_false else ():
+        if not loss.targets:
+            names = ", ".join(map(describe, loss.sources))
+            return not_understood(f"It is not known how {loss.name} depends on {names}")
     if failure.is_false and (names := unexplained_chances((read.relation.left, read.relation.right), scope)):
         reason = f"Not true for every law of {', '.join(map(spell, sorted(names)))}, of which nothing is said"
         return Finding(kind="unknown", reason=reason)
@@ -402,7 +408,9 @@ def _without_infinity(read: ReadRelation) -> ReadRelation:
 
 def _holds_infinity(node: Expression) -> bool:
     """True if an ∞ stands inside an expression that is more than ∞."""
-    limits = {id(limit) for inner in walk(node) if isinstance(inner, Integral) for limit in _ends(inner)}
+    inner_nodes = list(walk(node))
+    limits = {id(limit) for inner in inner_nodes if isinstance(inner, Integral) for limit in _ends(inner)}
+    limits |= {id(inner.upper) for inner in inner_nodes if isinstance(inner, BigOperator)}
     return any(isinstance(inner, Infinity) and id(inner) not in limits for inner in walk(node) if inner is not node)
 
 

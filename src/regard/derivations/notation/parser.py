@@ -991,6 +991,11 @@ class _Parser:
             elif self.skip("^"):
                 upper = self.whole(self.script_tokens())
         body = self.sum() if self.reading.is_sum_wide else self.deeper(self.product)
+        letters = _letters_in_list(parts) if upper is None else ()
+        if len(letters) > 1:
+            for letter in reversed(letters):
+                body = _big_operator(operator, (letter,), None, body)
+            return body
         return _big_operator(operator, parts, upper, body)
 
     def parts_below(self, tokens: Sequence[Token]) -> tuple[Expression, ...]:
@@ -1068,6 +1073,13 @@ def _letters(tokens: Sequence[Token]) -> str:
     """The word that the tokens spell if each is a single letter, else nothing."""
     are_letters = all(token.kind == "letter" and len(token.text) == 1 for token in tokens)
     return "".join(token.text for token in tokens) if are_letters else ""
+
+
+def _letters_in_list(parts: Sequence[Expression]) -> tuple[Symbol, ...]:
+    """The indices of a sum over several: i and j in Σ_{i,j} and Σ_{ij}; none if anything else stands there."""
+    items = parts[0].factors if len(parts) == 1 and isinstance(parts[0], Product) else tuple(parts)
+    letters = tuple(each for each in items if isinstance(each, Symbol) and not each.subscripts and len(each.name) == 1)
+    return letters if len(letters) == len(items) else ()
 
 
 def _label_above(tokens: Sequence[Token]) -> str | None:
