@@ -569,7 +569,8 @@ class _Section:
             )
             if is_taken or self._is_size(key) or self._is_bound(symbol) or key in self._differentiated:
                 continue
-            if _entry_letters(symbol) & self.indices and symbol.name not in (*declared, *self.defined, *self.used):
+            is_entry = bool(_entry_letters(symbol) & self.indices) and symbol.name != _KRONECKER
+            if is_entry and symbol.name not in (*declared, *self.defined, *self.used):
                 found[symbol.name] = SymbolMeaning(name=symbol.name)
             if len(symbol.subscripts) == 2 or not self._is_whole(symbol, declared):
                 continue
@@ -670,7 +671,9 @@ class _Section:
             return ("matrix",)
         before = self.before.kinds.get(key) if self.before is not None else None
         kinds = before or likely_kinds(key)
-        is_marked = key in marked or any(meaning.index and name.split("_")[0] == meaning.name for name in marked)
+        # The bare s of softmax(s) is all members together, and says nothing of one.
+        members = (name for name in marked if meaning.index and "_" in name)
+        is_marked = key in marked or any(name.split("_")[0] == meaning.name for name in members)
         return (tuple(kind for kind in kinds if kind != "number") or ("column",)) if is_marked else kinds
 
 

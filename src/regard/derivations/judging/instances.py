@@ -23,18 +23,20 @@ _MOST_ENTRIES = 20_000
 
 # -- sizes -------------------------------------------------------------------------------------------------------------
 @lru_cache(maxsize=256)
-def choose_sizes(setting: Setting, larger: int = 0) -> Mapping[str, int]:
-    """A different prime (twice a prime where it must be even) for each size; `larger` skips as many that would do."""
+def choose_sizes(setting: Setting, larger: int = 0, used: frozenset[str] | None = None) -> Mapping[str, int]:
+    """A different prime (twice a prime where it must be even) for each size; `larger` skips as many that would do.
+
+    Where there are more sizes than primes, those that are not `used` share the last one.
+    """
     sizes: dict[str, int] = {}
-    for name, size in sorted(
-        setting.sizes.items(), key=lambda item: len(item[1].above) + 9 * (item[1].twice is not None)
-    ):
+    order = lambda item: (used is not None and item[0] not in used, len(item[1].above) + 9 * (item[1].twice is not None))  # noqa: E731
+    for name, size in sorted(setting.sizes.items(), key=order):
         if size.twice is not None:
             sizes[name] = 2 * sizes[size.twice]
             continue
         least = max([size.minimum, sum(sizes.get(other, 0) for other in size.above)])
         candidates = [2 * prime if size.is_even else prime for prime in _PRIMES]
-        fitting = [prime for prime in candidates if prime >= least and prime not in sizes.values()]
+        fitting = [prime for prime in candidates if prime >= least and prime not in sizes.values()] or candidates[-1:]
         sizes[name] = fitting[min(larger, len(fitting) - 1)]
     return sizes
 

@@ -48,6 +48,7 @@ from regard.derivations.notation.tokens import GREEK, NotUnderstood, Token
 _ZERO = Number(Fraction(0))
 _MAY_GO_BARE = ("sin", "cos", "log", "exp")
 _LARGEST_SIZE = 128
+_MANY_SIZES = 8
 _WIDENED, _CLEAR_LEAD = (1.0, 6.0, 40.0), 0.15
 # How far each premise is met, by the gap between its sides: above 0 if it is.
 PICKING: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -200,19 +201,27 @@ class Instances:
         particular = self.scope.sizes
         if any(size > _LARGEST_SIZE for size in particular.values()):
             particular = self._without_large(particular)
-        sizes = with_particular(setting, choose_sizes(setting, larger), particular)
+        used = self._used_sizes if len(setting.sizes) > _MANY_SIZES else None
+        sizes = with_particular(setting, choose_sizes(setting, larger, used), particular)
         return Instance(setting=setting, sizes=sizes, **changes)
 
     def _without_large(self, particular: Mapping[str, int]) -> Mapping[str, int]:
         """The particular sizes without large ones that the relation has nothing to do with."""
-        meanings = self.scope.meanings
-        used = {letter for side in self.sides for letter in letters_in(side)}
-        for name in self.reached & meanings.keys():
-            used |= {*meanings[name].shape, meanings[name].over or ""}
+        used = self._used_sizes
         for name, size in particular.items():
             if size > _LARGEST_SIZE and name in used:
                 raise NotUnderstood(f"{name} = {size} is too large to try.")
         return {name: size for name, size in particular.items() if size <= _LARGEST_SIZE}
+
+    @cached_property
+    def _used_sizes(self) -> frozenset[str]:
+        """The sizes that the relation names, and those of its symbols."""
+        meanings = self.scope.meanings
+        used = {letter for side in self.sides for letter in letters_in(side)}
+        used |= {describe(symbol) for side in self.sides for symbol in symbols(side)}
+        for name in self.reached & meanings.keys():
+            used |= {*meanings[name].shape, meanings[name].over or ""}
+        return frozenset(used)
 
     def _picked(self, instance: Instance) -> Instance:
         """The instance with draws that meet the premises, by a clear lead if there are such draws."""
