@@ -209,7 +209,8 @@ def _names(side: Sequence[Token], *, is_left: bool) -> Iterator[tuple[str, _Appl
         if token.kind == "script":
             place = _after_script(side, place)
             continue
-        if token.kind not in ("letter", "word") or _is_known(token):
+        is_subscripted = place < len(side) and side[place].text == "_" and token.text in ("d", "e")
+        if token.kind not in ("letter", "word") or (_is_known(token) and not is_subscripted):
             continue
         while place < len(side) and (side[place].text == "_" or side[place].text == "'"):
             place = _after_script(side, place + 1) if side[place].text == "_" else place + 1

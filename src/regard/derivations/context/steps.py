@@ -11,7 +11,7 @@ from regard.derivations.context.appeal import Appeal, LastSide
 from regard.derivations.context.clauses import Clause
 from regard.derivations.context.complex_numbers import with_imaginary_unit
 from regard.derivations.context.declarations import SectionSymbols, without_symbols
-from regard.derivations.context.definitions import as_own_statement
+from regard.derivations.context.definitions import as_own_statement, as_value
 from regard.derivations.context.designs import bind, judge_designs, open_symbol, solved
 from regard.derivations.context.environment import (
     Premises,
@@ -140,6 +140,7 @@ class QuestionJudge:
     _valued: dict[str, tuple[Kind, ...]] = field(init=False, default_factory=dict)
     _first: dict[str, SymbolMeaning] = field(init=False, default_factory=dict)
     _equal_sizes: dict[str, str] = field(init=False, default_factory=dict)
+    _size_relations: dict[str, SymbolMeaning] = field(init=False, default_factory=dict)
     _gradient_names: GradientNames | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -300,6 +301,9 @@ class QuestionJudge:
         sizes = [describe(side) for side in sides if isinstance(side, Symbol) and self.scope.is_constant(side)]
         if sign == "=" and len(sizes) == 2 and found.role is not Role.ASSERTION:
             self._equal_sizes[sizes[0]] = sizes[1]
+        is_size = sign == "=" and isinstance(sides[0], Symbol) and describe(sides[0]) in self.scope.setting.sizes
+        if is_size and isinstance(sides[0], Symbol) and sides[1] is not None and found.role is Role.SUPPOSITION:
+            self._size_relations[describe(sides[0])] = SymbolMeaning(name=describe(sides[0]), formula=sides[1])
         if sign == "=" and (names := gradient_names(*sides)) is not None:
             self._gradient_names = names
 
@@ -377,7 +381,10 @@ class QuestionJudge:
         if sign == "=" and left in self._given_lefts and (renamed := renamed_scale(sides, self.scope)) is not None:
             reason = f"Given by the problem, with {spell(renamed.name)} in the place of its own letter"
             return Recognised(role=Role.GIVEN, finding=true(reason), scope=self.scope.with_meaning(renamed))
-        if self._is_inferred and last.side is statement.chain.sides[0] and statement.clause.role.is_claim:
+        is_first = last.side == statement.chain.sides[0]
+        if self._is_inferred and not is_first and (value := as_value(sides, self.scope)) is not None:
+            return value
+        if self._is_inferred and is_first and statement.clause.role.is_claim:
             clause, is_alone = statement.clause, len(statement.chain.signs) == 1
             stated = as_own_statement(sides, self.scope, is_linked=clause.follows, is_alone=is_alone)
             if stated is not None:
@@ -752,6 +759,8 @@ class QuestionJudge:
         if self._equal_sizes:
             equal = {*self._equal_sizes, *self._equal_sizes.values()}
             yield replace(scope, sizes={**scope.sizes, **dict.fromkeys(equal, _EQUAL_SIZE)})
+        if self._size_relations:
+            yield replace(plain, own={**plain.own, **self._size_relations})
         first = {key: each for key, each in self._first.items() if scope.own.get(key) is not each}
         if first:
             yield replace(plain, own={**plain.own, **first}, opaque=plain.opaque - first.keys())

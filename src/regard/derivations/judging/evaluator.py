@@ -600,7 +600,8 @@ class Evaluator:
         scope = self.scope
         for source in loss.sources:
             meaning = gradient_meaning(loss.gradient(source).name, self(source).shape)
-            scope = replace(scope, own={**scope.own, meaning.name: meaning})
+            if meaning.name not in scope.own:  # the text may give a value
+                scope = replace(scope, own={**scope.own, meaning.name: meaning})
         inside = self._elsewhere(scope=scope, losses={})
         if variable in loss.sources:
             gradient = Scripted(loss.gradient(variable), bottom.subscripts) if variable != bottom else None
@@ -642,7 +643,7 @@ class Evaluator:
     def _check_dependence(self, meaning: SymbolMeaning, top: Expression) -> None:
         """Raises NotUnderstood where nothing says how the top depends on a symbol, or where it does in several ways."""
         held = self.scope.with_meaning(replace(meaning, formula=None)).reach(top)
-        if meaning.key not in held or not held.isdisjoint(self.scope.setting.undeclared):
+        if meaning.key not in held or not held.isdisjoint(self.scope.setting.undeclared.difference(self.scope.own)):
             raise NotUnderstood(f"It is not known how this depends on '{meaning.key}'.")
         if any(name.startswith("∂") for name in held):  # of a loss, by what it is made of
             return

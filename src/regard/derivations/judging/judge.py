@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from flint import ctx
@@ -67,7 +68,7 @@ from regard.derivations.notation.syntax import (
     symbols,
     walk,
 )
-from regard.derivations.notation.tokens import NotUnderstood
+from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
 
 PRECISION = 320
 _MOST_UNKNOWN = 3
@@ -97,6 +98,8 @@ def _decide(sides: Sides, scope: Scope) -> Finding:
     if any(token.text in _EITHER_SIGN for token in (*sides.left, *sides.right)):
         return _decide_both_signs(sides, scope)
     if scope.setting.is_own:
+        if (by_some := _decide_bare_gradients(sides, scope)) is not None:
+            return by_some
         if scope.setting.ones is None and (sized := _with_sized_ones(sides, scope)) is not None:
             return _decide(sides, sized)
         if (found := _decide_for_kinds(sides, scope) or _decide_for_laws(sides, scope)) is not None:
@@ -128,6 +131,44 @@ def _decide_both_signs(sides: Sides, scope: Scope) -> Finding:
     if upper.is_true == lower.is_true and upper.is_false == lower.is_false:
         return upper
     return Finding(kind="unknown", reason="True for one of the two signs only")
+
+
+def _decide_bare_gradients(sides: Sides, scope: Scope) -> Finding | None:
+    """The finding where ∇ names no variable: true if it is by one of those that are left open; None without such a ∇."""
+    tokens = (*sides.left, *sides.right)
+    is_bare = any(one.text == "\\nabla" and other.text not in ("_", "^") for one, other in pairwise(tokens))
+    if not is_bare or _is_readable(sides, scope):
+        return None
+    letters = [Symbol(token.text.removeprefix("\\")) for token in tokens if token.kind == "letter"]
+    reached = {name for letter in letters for name in (*scope.reach(letter), describe(letter))}
+    meanings = {name: scope.meanings[name] for name in sorted(reached) if name in scope.meanings}
+    open_names = [name for name, each in meanings.items() if each.formula is None and each.index is None]
+    for name in open_names[:_MOST_UNKNOWN]:
+        by = tuple(tokenize(f"_{{{name}}}" if len(name) == 1 else f"_{{\\{name}}}"))
+        left, right = (tuple(_with_variable(side, by)) for side in (sides.left, sides.right))
+        try:
+            finding = _decide(replace(sides, left=left, right=right), scope)
+        except NotUnderstood:
+            continue
+        if finding.is_true:
+            return finding
+    return not_understood("It is not clear which variable this gradient is by")
+
+
+def _is_readable(sides: Sides, scope: Scope) -> bool:
+    try:
+        sides.expressions(scope)
+    except NotUnderstood:
+        return False
+    return True
+
+
+def _with_variable(side: Sequence[Token], by: Sequence[Token]) -> Iterator[Token]:
+    """A side with a variable below each ∇ that has none."""
+    for place, token in enumerate(side):
+        yield token
+        if token.text == "\\nabla" and (place + 1 == len(side) or side[place + 1].text not in ("_", "^")):
+            yield from (replace(each, start=token.end, end=token.end) for each in by)
 
 
 def _with_sized_ones(sides: Sides, scope: Scope) -> Scope | None:
