@@ -333,6 +333,8 @@ class QuestionJudge:
             return replace(found, finding=shown(found.finding))
         except NotUnderstood as error:
             is_definition = self._forget(last, sign) and self._is_inferred and role.is_claim
+            if self._is_inferred and role.is_claim and sign == "∈":
+                return Recognised(role=Role.DECLARATION, finding=not_understood(error))
             return Recognised(role=Role.DEFINITION if is_definition else role, finding=not_understood(error))
         except (ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
             reason = f"Internal error while checking this step: {type(error).__name__}: {error}"
@@ -624,6 +626,8 @@ class QuestionJudge:
         finding = self._appeal(premises.scope, statement).decide(sides, last)
         if sides.sign == "→" and not self._is_driven(sides):
             finding = replace(_never_false(finding), reason="Nothing tends anywhere here, so this is no limit")
+            if self._is_inferred and clause.role.is_claim:
+                return Recognised(role=Role.DEFINITION, finding=finding)
         if not clause.role.is_claim:
             if clause.role is Role.SUPPOSITION and clause.condition.is_lasting and not finding.is_true:
                 self._supposed_in = statement.within.formula.paragraph

@@ -498,7 +498,7 @@ class Evaluator:
         return inner(self(node.left), self(node.right), self.arithmetic)
 
     def _matrix(self, node: Matrix) -> Value:
-        blocks = [[self(cell).array for cell in row] for row in node.rows]
+        blocks = [[self(cell).array for cell in row] for row in _filled(node, self.scope, self.instance)]
         draws = max(block.shape[0] for row in blocks for block in row)
         filled = [[np.broadcast_to(block, (draws, *block.shape[1:])) for block in row] for row in blocks]
         try:
@@ -1066,13 +1066,31 @@ def _without_ellipsis(node: Sum) -> Expression:
         raise NotUnderstood("It is not clear which index the ellipsis runs over.")
     name, upper = next(iter(uppers.items()))
     letter = "i" if name != "i" else "l"
-    return BigOperator("sum", letter, (), Number(Fraction(1)), upper, _with_index(last, name, letter))
+    return BigOperator("sum", letter, (), Number(Fraction(1)), upper, _with_index(last, name, Symbol(letter)))
 
 
-def _with_index(node: Any, name: str, letter: str) -> Any:
-    """The tree with the subscript `name` replaced by `letter`."""
+def _filled(node: Matrix, scope: Scope, instance: Instance) -> Sequence[Sequence[Expression]]:
+    """The rows of a matrix; x_1, x_2, …, x_n in a column or a row are all that the last one counts."""
+    cells = node.rows[0] if len(node.rows) == 1 else [row[0] for row in node.rows if len(row) == 1]
+    is_listed = len(cells) > 2 and isinstance(cells[-2], Dots) and len(cells) == len(node.rows) * len(node.rows[0])
+    if not is_listed:
+        return node.rows
+    last = cells[-1]
+    uppers = {describe(script): script for symbol in symbols(last) for script in symbol.subscripts}
+    sizes = [name for name in uppers if name in scope.setting.sizes]
+    if len(sizes) != 1 or any(isinstance(cell, Dots) for cell in cells[:-2]):
+        raise NotUnderstood("It is not clear what this ellipsis stands for.")
+    counts = range(1, instance.size(sizes[0]) + 1)
+    filled = [_with_index(last, sizes[0], Number(Fraction(count))) for count in counts]
+    if any(cell != filled[place] for place, cell in enumerate(cells[:-2]) if place < len(filled)):
+        raise NotUnderstood("It is not clear what this ellipsis stands for.")
+    return [filled] if len(node.rows) == 1 else [[cell] for cell in filled]
+
+
+def _with_index(node: Any, name: str, letter: Expression) -> Any:
+    """The tree with the subscript `name` replaced by another."""
     if isinstance(node, Symbol):
-        scripts = tuple(Symbol(letter) if describe(script) == name else script for script in node.subscripts)
+        scripts = tuple(letter if describe(script) == name else script for script in node.subscripts)
         return Symbol(node.name, scripts)
     if isinstance(node, tuple):
         return tuple(_with_index(item, name, letter) for item in node)

@@ -18,6 +18,7 @@ from regard.derivations.notation.syntax import (
     Cases,
     Derivative,
     Distribution,
+    Dots,
     Expectation,
     Expression,
     Extremum,
@@ -39,6 +40,7 @@ from regard.derivations.notation.syntax import (
     Transpose,
     describe,
     letters_in,
+    symbols,
     walk,
 )
 
@@ -145,6 +147,8 @@ class _Typing:
                 return self(node.body)
             case BigOperator():
                 return self(node.body)
+            case Matrix() if any(isinstance(cell, Dots) for row in node.rows for cell in row):
+                return self._listed(node)
             case Matrix():
                 for cell in (cell for row in node.rows for cell in row):
                     self._must_be(cell, SCALAR)
@@ -172,6 +176,20 @@ class _Typing:
             case Scripted():
                 return self._part(self(node.base), len(node.subscripts))
         raise Untyped
+
+    def _listed(self, node: Matrix) -> Shape:
+        """The shape of x_1, …, x_n in a column or a row, from that of the last."""
+        rows, columns = self(node.rows[-1][-1])
+        is_row = len(node.rows) == 1
+        scripts = {describe(each) for symbol in symbols(node.rows[-1][-1]) for each in symbol.subscripts}
+        sizes = [name for name in scripts if name in self.scope.setting.sizes]
+        if len(sizes) != 1 or len(node.rows[0]) > 1 != is_row:
+            raise Untyped
+        if is_row:
+            self.unifier.equate(columns, "1")
+            return rows, sizes[0]
+        self.unifier.equate(rows, "1")
+        return sizes[0], columns
 
     def _anything(self) -> Shape:
         return self.unifier.fresh(), self.unifier.fresh()
@@ -336,6 +354,8 @@ class _Typing:
 def likely_kinds(name: str) -> tuple[Kind, ...]:
     """What a name that nothing declares may stand for: small letters are no matrices, large ones no columns."""
     letter = name.split("(", maxsplit=1)[0].lstrip("\\")
+    if "matrix" in letter.lower():  # the name of a macro
+        return ("matrix",)
     if letter[:1] in _CHANGES and len(letter.split("_")[0]) == 2:  # dX and ΔX are what X is
         letter = letter[1:]
     return ("matrix", "number") if letter[:1].isupper() and len(letter.split("_")[0]) <= 6 else ("number", "column")

@@ -905,6 +905,7 @@ class _Parser:
         """A quotient, or a derivative if both parts begin with the same d."""
         top, bottom = self.fraction_part(), self.fraction_part()
         is_derivative = len(top) > 0 and len(bottom) > 1 and top[0].text in ("\\partial", "d")
+        is_derivative = is_derivative and bottom[1].kind != "script" and bottom[1].text != "'"  # d_i/d_j
         if is_derivative and bottom[0].text == top[0].text:
             if top[1:2] and top[1].text == "^":
                 return self.second_derivative(top, bottom)
