@@ -668,9 +668,9 @@ class _Section:
         item = self._said.get(key)
         if item is not None and item.kind is not None:
             return (item.kind,)
-        if key not in self.used:  # only entries of it stand anywhere
-            return ("matrix",)
         before = self.before.kinds.get(key) if self.before is not None else None
+        if before is None and meaning.index is None and key not in self.used:  # only entries of it stand anywhere
+            return ("matrix",)
         kinds = before or likely_kinds(key)
         # The bare s of softmax(s) is all members together, and says nothing of one.
         members = (name for name in marked if meaning.index and "_" in name)
