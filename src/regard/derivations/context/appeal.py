@@ -54,7 +54,7 @@ class Appeal:
     has_slipped: bool = False
     unread: frozenset[str] = frozenset()
     other_designs: Callable[[], Iterable[Scope]] = tuple
-    general: Callable[[Sides], Iterable[Scope]] = lambda _: ()
+    general: Callable[[Sides, Finding], Iterable[Scope]] = lambda *_: ()
     written: Mapping[str, Expression] = field(default_factory=dict)
     values: tuple[Chain, ...] = ()
     is_strict: bool = False
@@ -71,7 +71,7 @@ class Appeal:
         """The finding on a claim; one that fails is looked at again wherever else it may have been meant."""
         finding = self._found(sides, self.scope)
         finding = finding.with_notes([_AT_VALUES]) if sides.is_particular else finding
-        if not finding.is_true and (in_general := self._in_general(sides)) is not None:
+        if not finding.is_true and (in_general := self._in_general(sides, finding)) is not None:
             return in_general
         if finding.missing is not None and finding.missing in self.unread:
             return replace(finding, open_because=OpenBecause.DEPENDS_ON_UNREAD)
@@ -105,9 +105,9 @@ class Appeal:
             return true("The two sides differ in general, though not for all inputs")
         return Finding(kind="unknown", reason="The two sides differ for some inputs and are equal for others")
 
-    def _in_general(self, sides: Sides) -> Finding | None:
+    def _in_general(self, sides: Sides, finding: Finding) -> Finding | None:
         """What is true whatever the document has said of some of its symbols."""
-        found = (self._found(sides, scope) for scope in self.general(sides))
+        found = (self._found(sides, scope) for scope in self.general(sides, finding))
         return next((each for each in found if each.kind == "true"), None)
 
     # -- elsewhere ---------------------------------------------------------------------------------------------------

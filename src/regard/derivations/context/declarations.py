@@ -27,6 +27,7 @@ from regard.derivations.notation.syntax import (
     BigOperator,
     Derivative,
     Distribution,
+    Dots,
     Expression,
     Identity,
     Matrix,
@@ -494,8 +495,17 @@ class _Section:
         said = {size for item in self.described for size in item.shape or () if not size.isdigit()}
         sizes = [size for domain in domains for size in domain.dimensions]
         sizes += [node.upper for node in self._operators if node.lower is not None and node.upper is not None]
+        sizes += [script for last in self._listed_last for symbol in symbols(last) for script in symbol.subscripts]
         named = {describe(symbol) for size in sizes for symbol in symbols(size)}
         return (said | named) - set(_SURE_INDICES) - {*CONSTANTS}
+
+    @property
+    def _listed_last(self) -> Iterator[Expression]:
+        """The last entry of every matrix that lists its entries with an ellipsis: the h_n of (h_1, …, h_n)."""
+        for side in self.sides:
+            for node in walk(side):
+                if isinstance(node, Matrix) and any(isinstance(cell, Dots) for row in node.rows for cell in row):
+                    yield node.rows[-1][-1]
 
     @cached_property
     def _operators(self) -> list[BigOperator]:

@@ -54,7 +54,7 @@ from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, Kind, SymbolMeaning
 from regard.derivations.judging.shapes import likely_kinds
 from regard.derivations.notation.statements import Chain, first_chain, has_words_for_a_side
-from regard.derivations.notation.syntax import Apply, Derivative, Expression, Infinity, Matrix, Number, Symbol, describe, symbols, walk
+from regard.derivations.notation.syntax import Apply, Derivative, Expression, Identity, Infinity, Matrix, Number, Symbol, describe, symbols, walk
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.problem import Problem, Question
 from regard.derivations.reading.document import PLACEHOLDER
@@ -325,11 +325,17 @@ class QuestionJudge:
             return Recognised(role=Role.DEFINITION if role.is_claim else role, finding=finding)
         if not last.side or not right:
             return Recognised(role=role, finding=not_understood("One side of the relation is missing"))
+        has_unit = False
         if self._is_inferred:
+            before = last.side, right
             last, right = self._without_units(last, sign, right)
+            has_unit = before != (last.side, right)
             self.scope = self._with_gradients(last.side, right)
         try:
             found = self._recognised(last, sign, right, statement)
+            if has_unit and found.finding.is_false:
+                doubt = left_open(OpenBecause.DOUBTFUL, "Looks wrong if its numbers are in the units that are written")
+                return replace(found, finding=doubt)
             return replace(found, finding=shown(found.finding))
         except NotUnderstood as error:
             is_definition = self._forget(last, sign) and self._is_inferred and role.is_claim
@@ -709,7 +715,7 @@ class QuestionJudge:
             has_slipped=any(found.is_false for found in self._design_findings.values()) or self._redefines_query(),
             unread=self._unread_designs(),
             other_designs=partial(self._other_designs, scope),
-            general=partial(self._general_scopes, scope) if self._is_inferred else lambda _: (),
+            general=partial(self._general_scopes, scope) if self._is_inferred else lambda *_: (),
             written=self._written,
             values=tuple(self.values),
             is_strict=self.is_strict,
@@ -754,13 +760,13 @@ class QuestionJudge:
                 other = bind(other, name, expressions[min(number, len(expressions) - 1)])
             yield other
 
-    def _general_scopes(self, scope: Scope, sides: Sides) -> Iterator[Scope]:
+    def _general_scopes(self, scope: Scope, sides: Sides, finding: Finding) -> Iterator[Scope]:
         """Scopes without the particular values that the document gave, with i² = −1, then without its definitions."""
         plain = replace(scope, sizes={})
         values = {key: kind for key, each in scope.own.items() if (kind := _kind_of_value(each)) is not None}
         if values or scope.sizes:
             yield plain.freed(values)
-        if self._equal_sizes:
+        if self._equal_sizes and finding.kind in ("ill-shaped", "not understood", "unknown"):
             equal = {*self._equal_sizes, *self._equal_sizes.values()}
             yield replace(scope, sizes={**scope.sizes, **dict.fromkeys(equal, _EQUAL_SIZE)})
         if self._size_relations:
@@ -837,9 +843,11 @@ def _kind_of_value(meaning: SymbolMeaning) -> tuple[Kind] | None:
     """What a symbol is that has a particular value."""
     if not _is_value(meaning):
         return None
-    if not isinstance(meaning.formula, Matrix):
-        return ("number",)
-    return ("column",) if len(meaning.formula.rows[0]) == 1 else ("matrix",)
+    if isinstance(meaning.formula, Matrix):
+        return ("column",) if len(meaning.formula.rows[0]) == 1 else ("matrix",)
+    formula = meaning.formula
+    is_of_matrices = formula is not None and any(isinstance(node, Matrix | Identity) for node in walk(formula))
+    return ("matrix",) if is_of_matrices else ("number",)
 
 
 def _is_worked_example(left: Expression, right: Expression) -> bool:

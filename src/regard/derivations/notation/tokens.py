@@ -255,7 +255,7 @@ _LEXEME = re.compile(
     r"|(?P<command>\\(?:operatorname|tag|hspace|vspace|lim)\*|\\[A-Za-z]+|\\\\(?:\[[^\]\n]{0,12}\])?|\\.)"
     r"|(?P<torn>\d(?:\s\d)*\s\.\s\d(?:\s\d)*(?!\d))"
     r"|(?P<comma>(?<![\d,(\[{.;])(?<![,;]\s)0,\d{2,}(?![\d,]))"
-    r"|(?P<number>\d{1,3}(?:\{,\}\d{3}){2,}(?!\d)|\d+(?:(?:\.|\{,\})\d+)?|\.\d+)"
+    r"|(?P<number>\d{1,3}(?:\{,\}\d{3}){2,}(?!\d)|\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}(?!\d)|\d{1,3},0\d\d(?!\d)|\d+(?:(?:\.|\{,\})\d+)?|\.\d+)"
     r"|(?P<tilde>~=(?!~))"
     r"|(?P<ascii><=>|<->|={1,2}(?:>|&gt;)|-->|:=|=:|(?:<|&lt;){2,3}|(?:>|&gt;){2,3}|(?:<|&lt;)=|(?:>|&gt;)=|->|=="
     r"|(?<=\s)!=)"
@@ -324,7 +324,8 @@ class _Lexer:
         elif kind == "torn":
             self.emit("number", "".join(text.split()), start)
         elif kind == "number":
-            self.emit("number", text.replace("{,}", "" if text.count("{,}") > 1 else "."), start)
+            text = text.replace("{,}", "" if text.count("{,}") > 1 else ".")
+            self.emit("number", text.replace(",", ""), start)
         elif kind == "command":
             self.command(text, start)
         elif kind in ("colon", "tilde"):
