@@ -29,7 +29,9 @@ def test_what_is_false_for_complex_numbers_does_not_hold(claim):
 
 
 def test_a_number_below_a_name_is_its_argument():
-    rotation = "$R_m=\\begin{pmatrix}\\cos m\\theta & -\\sin m\\theta\\\\ \\sin m\\theta & \\cos m\\theta\\end{pmatrix}$"
+    rotation = (
+        "$R_m=\\begin{pmatrix}\\cos m\\theta & -\\sin m\\theta\\\\ \\sin m\\theta & \\cos m\\theta\\end{pmatrix}$"
+    )
     assert last_status(f"{rotation}. So $R_m^\\top R_n = R_{{n-m}}$.") == "holds"
     assert last_status(f"{rotation}. So $R_m^\\top R_n = R_{{m-n}}$.") != "holds"
     assert last_status("$z_t=e^{i\\omega t}$. So $\\mathrm{Re}(z_s\\overline{z_t})=\\cos(\\omega(s-t))$.") == "holds"

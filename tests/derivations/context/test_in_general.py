@@ -8,12 +8,16 @@ from derivations.context.notes import last_status, verdicts_of
 @pytest.mark.parametrize(
     ("said", "claim"),
     [
-        ("Take $z=(1,2,3)$ and $p = \\text{softmax}(z)$.", "$\\frac{\\partial p_i}{\\partial z_j} = p_i(\\delta_{ij} - p_j)$"),
+        (
+            "Take $z=(1,2,3)$ and $p = \\text{softmax}(z)$.",
+            "$\\frac{\\partial p_i}{\\partial z_j} = p_i(\\delta_{ij} - p_j)$",
+        ),
         ("Take $x=2$.", "$\\frac{d}{dx} x^2 = 2x$"),
         ("For $n=1000$ that is a lot.", "$\\sum_{t=1}^n t = n(n+1)/2$"),
         ("$A=\\begin{pmatrix}1&2\\\\0&3\\end{pmatrix}$.", "$\\frac{\\partial}{\\partial A}\\mathrm{tr}(AB)=B^\\top$"),
         (
-            "$U\\in\\mathbb{R}^{m\\times r}$, $V\\in\\mathbb{R}^{n\\times r}$, $W\\in\\mathbb{R}^{m\\times n}$. Let $m=n$.",
+            "$U\\in\\mathbb{R}^{m\\times r}$, $V\\in\\mathbb{R}^{n\\times r}$, "
+            "$W\\in\\mathbb{R}^{m\\times n}$. Let $m=n$.",
             "$\\det(W+UV^\\top)=\\det(I_r+V^\\top W^{-1}U)\\det(W)$",
         ),
     ],
@@ -23,8 +27,15 @@ def test_an_identity_holds_after_particular_values(said, claim):
 
 
 def test_what_is_false_in_general_does_not_hold():
-    assert last_status("Take $z=(1,2,3)$ and $p = \\text{softmax}(z)$. Then $\\frac{\\partial p_i}{\\partial z_j} = p_i p_j$.") != "holds"
-    assert last_status("With $A=B=I_2$ this is $4$.\n\nBut $\\operatorname{tr}(ABC)=\\operatorname{tr}(ACB)$.") != "holds"
+    assert (
+        last_status(
+            "Take $z=(1,2,3)$ and $p = \\text{softmax}(z)$. Then $\\frac{\\partial p_i}{\\partial z_j} = p_i p_j$."
+        )
+        != "holds"
+    )
+    assert (
+        last_status("With $A=B=I_2$ this is $4$.\n\nBut $\\operatorname{tr}(ABC)=\\operatorname{tr}(ACB)$.") != "holds"
+    )
 
 
 def test_a_definition_that_a_special_case_replaced_counts_again():

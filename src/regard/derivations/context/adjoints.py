@@ -20,7 +20,12 @@ class GradientNames:
         """What a symbol stands for, if it is named like a gradient; an entry of one stands for all of it."""
         bare, variable = Symbol(symbol.name), self.variable_of(symbol)
         letters = [each.name for each in symbol.subscripts if isinstance(each, Symbol)]
-        if letters and len(letters) == len(symbol.subscripts) and set(letters) <= set(indices) and self.variable_of(bare):
+        if (
+            letters
+            and len(letters) == len(symbol.subscripts)
+            and set(letters) <= set(indices)
+            and self.variable_of(bare)
+        ):
             symbol, variable = bare, self.variable_of(bare)
         if variable is None:
             return None

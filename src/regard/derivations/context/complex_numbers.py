@@ -35,16 +35,25 @@ def with_imaginary_unit(sides: Sides, scope: Scope) -> Scope | None:
     except NotUnderstood:
         return None
     nodes = [node for side in expressions for node in walk(side)]
-    scripts = {letter for node in nodes if isinstance(node, Symbol) for each in node.subscripts for letter in letters_in(each)}
+    scripts = {
+        letter for node in nodes if isinstance(node, Symbol) for each in node.subscripts for letter in letters_in(each)
+    }
     bound = {node.index for node in nodes if isinstance(node, BigOperator)}
     is_unit_written = _UNIT.name not in scripts | bound and (_UNIT in nodes or _reaches_unit(expressions, wider))
-    is_conjugated = any((isinstance(node, Accent) and node.kind == "bar") or (isinstance(node, Apply) and node.function in _PARTS) for node in nodes)
+    is_conjugated = any(
+        (isinstance(node, Accent) and node.kind == "bar") or (isinstance(node, Apply) and node.function in _PARTS)
+        for node in nodes
+    )
     if not (is_unit_written or (is_conjugated and _UNIT not in nodes)):
         return None
-    beside = {name for node in nodes if isinstance(node, Product) and _UNIT in node.factors for name in _outer_names(node)}
+    beside = {
+        name for node in nodes if isinstance(node, Product) and _UNIT in node.factors for name in _outer_names(node)
+    }
     outer = {name for side in expressions for name in _outer_names(side)} - beside if is_conjugated else set[str]()
     symbols_ = {
-        key: replace(each, assume=each.assume or (Assumption.COMPLEX,)) if each.name.partition("_")[0] in outer else each
+        key: replace(each, assume=each.assume or (Assumption.COMPLEX,))
+        if each.name.partition("_")[0] in outer
+        else each
         for key, each in wider.setting.symbols.items()
     }
     return replace(wider, setting=replace(wider.setting, symbols=symbols_))

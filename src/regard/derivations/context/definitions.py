@@ -178,6 +178,9 @@ def _mentions(node: Expression, symbol: Symbol) -> bool:
 
 def _is_open(symbol: Symbol, scope: Scope) -> bool:
     """True for a symbol that the document uses without having said what it is."""
+    function = scope.setting.functions.get(symbol.name)
+    if function is not None and function.is_subscripted:
+        return False
     found = scope.lookup(symbol)
     if found is None:
         return not (scope.is_constant(symbol) or scope.is_entry(symbol) or scope.knows(Symbol(symbol.name)))

@@ -443,7 +443,12 @@ def as_definition(left: Symbol, right: tuple[Token, ...], scope: Scope) -> Recog
 def _number_below(left: Symbol, expression: Expression, scope: Scope) -> str | None:
     """The letter below a symbol that is a plain number in what defines it: the m of R_m = rotation by mθ."""
     script = left.subscripts[0] if len(left.subscripts) == 1 else None
-    if not scope.setting.is_own or not isinstance(script, Symbol) or script.subscripts or script.name in scope.setting.sizes:
+    if (
+        not scope.setting.is_own
+        or not isinstance(script, Symbol)
+        or script.subscripts
+        or script.name in scope.setting.sizes
+    ):
         return None
     if script.name[0].isupper() or isinstance(expression, Derivative):
         return None

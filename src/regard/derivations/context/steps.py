@@ -54,7 +54,19 @@ from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, Kind, SymbolMeaning
 from regard.derivations.judging.shapes import likely_kinds
 from regard.derivations.notation.statements import Chain, first_chain, has_words_for_a_side
-from regard.derivations.notation.syntax import Apply, Derivative, Expression, Identity, Infinity, Matrix, Number, Symbol, describe, symbols, walk
+from regard.derivations.notation.syntax import (
+    Apply,
+    Derivative,
+    Expression,
+    Identity,
+    Infinity,
+    Matrix,
+    Number,
+    Symbol,
+    describe,
+    symbols,
+    walk,
+)
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.problem import Problem, Question
 from regard.derivations.reading.document import PLACEHOLDER
@@ -567,6 +579,8 @@ class QuestionJudge:
     def _is_set_again(self, left: Symbol, right: Expression | None) -> bool:
         """True where a letter that the author has set to a number is set to another one."""
         own = self.scope.own.get(describe(left))
+        if self._is_inferred and own is not None and right is not None and _is_value(own):
+            return _is_plain(right) and not isinstance(right, Matrix)
         return own is not None and isinstance(own.formula, Number) and isinstance(right, Number)
 
     def _is_drawn_otherwise(self, left: Symbol, sides: Sides, finding: Finding, statement: Statement) -> bool:
@@ -764,6 +778,11 @@ class QuestionJudge:
         """Scopes without the particular values that the document gave, with i² = −1, then without its definitions."""
         plain = replace(scope, sizes={})
         values = {key: kind for key, each in scope.own.items() if (kind := _kind_of_value(each)) is not None}
+        values |= {  # in A = B = I the A has a value too
+            key: values[describe(each.formula)]
+            for key, each in scope.own.items()
+            if isinstance(each.formula, Symbol) and describe(each.formula) in values
+        }
         if values or scope.sizes:
             yield plain.freed(values)
         if self._equal_sizes and finding.kind in ("ill-shaped", "not understood", "unknown"):

@@ -9,7 +9,9 @@ from regard.derivations.notation.tokens import Token, tokenize
 
 _DECIMAL = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "P": 15, "c": -2, "m": -3, "μ": -6, "u": -6, "n": -9}
 _BINARY = {"k": 10, "K": 10, "M": 20, "G": 30, "T": 40, "Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}
-_PREFIXED = re.compile(r"(?P<prefix>[KMGT]i|[kKMGTPcmμun])?(?P<base>B|bytes?|bits?|b|s|m|g|Hz|W|J|N|V|A|FLOPs?|FLOP/s|B/s|m/s|L)")
+_PREFIXED = re.compile(
+    r"(?P<prefix>[KMGT]i|[kKMGTPcmμun])?(?P<base>B|bytes?|bits?|b|s|m|g|Hz|W|J|N|V|A|FLOPs?|FLOP/s|B/s|m/s|L)"
+)
 _PLAIN = re.compile(r"(?P<prefix>[kKMGT])|min|h|hours?|tokens?|params?|parameters?|bytes?|days?|years?|°C|K|%")
 
 

@@ -58,7 +58,9 @@ def _midpoints(array: np.ndarray) -> np.ndarray:
     """Floats near the entries, which a rank is taken of: random draws have the same one."""
     if array.dtype != object:
         return array
-    return np.array([float(ball.real.mid()) if isinstance(ball, acb) else float(ball.mid()) for ball in array.flat]).reshape(array.shape)
+    return np.array(
+        [float(ball.real.mid()) if isinstance(ball, acb) else float(ball.mid()) for ball in array.flat]
+    ).reshape(array.shape)
 
 
 def _by_entry(function: str, x: Value, arithmetic: Arithmetic) -> np.ndarray:

@@ -29,7 +29,10 @@ def choose_sizes(setting: Setting, larger: int = 0, used: frozenset[str] | None 
     Where there are more sizes than primes, those that are not `used` share the last one.
     """
     sizes: dict[str, int] = {}
-    order = lambda item: (used is not None and item[0] not in used, len(item[1].above) + 9 * (item[1].twice is not None))  # noqa: E731
+    order = lambda item: (
+        used is not None and item[0] not in used,
+        len(item[1].above) + 9 * (item[1].twice is not None),
+    )
     for name, size in sorted(setting.sizes.items(), key=order):
         if size.twice is not None:
             sizes[name] = 2 * sizes[size.twice]

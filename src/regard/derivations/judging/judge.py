@@ -124,7 +124,8 @@ def _decide_both_signs(sides: Sides, scope: Scope) -> Finding:
     for place in (0, 1):
         left, right = (
             tuple(
-                replace(t, kind="symbol", text=_EITHER_SIGN[t.text][place]) if t.text in _EITHER_SIGN else t for t in side
+                replace(t, kind="symbol", text=_EITHER_SIGN[t.text][place]) if t.text in _EITHER_SIGN else t
+                for t in side
             )
             for side in (sides.left, sides.right)
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from regard.core.errors import RegardError
 from regard.derivations.judging.findings import Note, NoteKind
-from regard.derivations.judging.setting import AnyLaw, keeping_apart, Kind, MomentLaw, Setting, SymbolMeaning
+from regard.derivations.judging.setting import AnyLaw, Kind, MomentLaw, Setting, SymbolMeaning, keeping_apart
 from regard.derivations.notation.parser import Reading
 from regard.derivations.notation.syntax import (
     BigOperator,

@@ -50,7 +50,10 @@ SCALAR: Shape = ("1", "1")
 _OF_SQUARES = ("trace", "det", "logdet")
 _OF_MATRICES = ("rank",)
 _BY_ENTRY = frozenset(
-    "exp log sqrt sin cos tan arctan arcsin arccos tanh relu erf sinh cosh sign softplus elu gelu sigmoid \\sigma \\Phi mean re im".split()
+    (
+        "exp log sqrt sin cos tan arctan arcsin arccos tanh relu erf sinh cosh sign softplus elu gelu sigmoid "
+        "\\sigma \\Phi mean re im"
+    ).split()
 )
 _OF_NUMBERS = frozenset("factorial floor ceiling binomial probability".split())
 _CHANGES = ("d", "Δ")

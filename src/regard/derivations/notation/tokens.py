@@ -495,9 +495,8 @@ class _Lexer:
         part = self.group()
         inside = self.source[part.start : part.end]
         name = _SPACING.sub("", inside) if "arg" in inside else inside.strip()
-        if re.fullmatch(r"[A-Za-z]", name):
-            self.emit("letter", name, start, font="roman")
-        elif self.tokens and self.tokens[-1].kind in ("number", "close") and _UNIT.fullmatch(name):
+        is_after_number = bool(self.tokens) and self.tokens[-1].kind in ("number", "close")
+        if re.fullmatch(r"[A-Za-z]", name) or (is_after_number and _UNIT.fullmatch(name)):
             self.emit("letter", name, start, font="roman")
         elif re.fullmatch(r"[A-Za-z]+", name):
             self.emit("word", name, start, font="text")
