@@ -337,7 +337,7 @@ class _Section:
 
     @cached_property
     def _wholes(self) -> frozenset[str]:
-        """The symbols that are defined all at once, as a column or as a function of one: z_j is an entry of such a z."""
+        """The symbols that are defined all at once, as a column or a function of one: z_j is an entry of such a z."""
         return frozenset(
             left.name
             for left, sign, right in self.relations

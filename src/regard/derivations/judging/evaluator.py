@@ -14,6 +14,7 @@ from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.functions import OF_SEVERAL, of_one
 from regard.derivations.judging.indices import (
     MOST_PLACES,
+    SumContext,
     index_range,
     index_value,
     is_unknown_count,
@@ -351,9 +352,14 @@ class Evaluator:
         """Σ or Π over an index; what does not depend on the index is added or multiplied at once."""
         if isinstance(node.upper, Infinity) and node.operator == "sum" and node.index and not node.conditions:
             return self._to_infinity(node)
-        letter, places = index_range(
-            node, self.scope, self.indices, self.instance, self.convention.excluded, self._shape_of
+        context = SumContext(
+            scope=self.scope,
+            indices=self.indices,
+            instance=self.instance,
+            excluded=self.convention.excluded,
+            shape_of=self._shape_of,
         )
+        letter, places = index_range(node, context)
         if is_unknown_count(node.upper, self.scope, self.indices):
             self._remember(NoteKind.COUNT_OF_ALL.note(describe(node.upper or node)))
         if node.operator in ("max", "min"):

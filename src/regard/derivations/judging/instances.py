@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.derivations.judging.setting import UNNAMED, Assumption, Setting, SymbolMeaning
+from regard.derivations.judging.setting import UNNAMED, Assumption, Setting, Size, SymbolMeaning
 from regard.derivations.judging.values import Arithmetic
 from regard.derivations.notation.tokens import NotUnderstood
 
@@ -29,10 +29,11 @@ def choose_sizes(setting: Setting, larger: int = 0, used: frozenset[str] | None 
     Where there are more sizes than primes, those that are not `used` share the last one.
     """
     sizes: dict[str, int] = {}
-    order = lambda item: (
-        used is not None and item[0] not in used,
-        len(item[1].above) + 9 * (item[1].twice is not None),
-    )
+
+    def order(item: tuple[str, Size]) -> tuple[bool, int]:
+        is_unused = used is not None and item[0] not in used
+        return is_unused, len(item[1].above) + 9 * (item[1].twice is not None)
+
     for name, size in sorted(setting.sizes.items(), key=order):
         if size.twice is not None:
             sizes[name] = 2 * sizes[size.twice]

@@ -137,7 +137,7 @@ def _decide_both_signs(sides: Sides, scope: Scope) -> Finding:
 
 
 def _decide_bare_gradients(sides: Sides, scope: Scope) -> Finding | None:
-    """The finding where ∇ names no variable: true if it is by one of those that are left open; None without such a ∇."""
+    """The finding where ∇ names no variable: true if it is by one that is left open; None without such a ∇."""
     tokens = (*sides.left, *sides.right)
     is_bare = any(one.text == "\\nabla" and other.text not in ("_", "^") for one, other in pairwise(tokens))
     if not is_bare or _is_readable(sides, scope):
