@@ -73,6 +73,7 @@ from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
 PRECISION = 320
 _MOST_UNKNOWN = 3
 _MOST_KINDS = 4
+_DIGITS = 3  # in a group of thousands
 _EITHER_SIGN = {"\\pm": "+-", "±": "+-", "\\mp": "-+", "∓": "-+"}
 _OF_LAWS = ("kl", "entropy", "cross-entropy", "density", "probability")
 _OF_MATRICES = ("trace", "det", "softmax", "diag", "rank", "span")
@@ -97,6 +98,8 @@ def decide(sides: Sides, scope: Scope) -> Finding:
 def _decide(sides: Sides, scope: Scope) -> Finding:
     if any(token.text in _EITHER_SIGN for token in (*sides.left, *sides.right)):
         return _decide_both_signs(sides, scope)
+    if any(map(_may_be_thousands, (*sides.left, *sides.right))):
+        return _decide_both_commas(sides, scope)
     if scope.setting.is_own:
         if (by_some := _decide_bare_gradients(sides, scope)) is not None:
             return by_some
@@ -134,6 +137,30 @@ def _decide_both_signs(sides: Sides, scope: Scope) -> Finding:
     if upper.is_true == lower.is_true and upper.is_false == lower.is_false:
         return upper
     return Finding(kind="unknown", reason="True for one of the two signs only")
+
+
+def _may_be_thousands(token: Token) -> bool:
+    """True for 786{,}432, which is a number of thousands or has a decimal comma."""
+    whole, _, digits = token.text.partition(".")
+    is_comma = token.end - token.start == len(token.text) + len("{,}") - 1
+    return token.kind == "number" and is_comma and len(digits) == _DIGITS and len(whole) <= _DIGITS and whole[:1] != "0"
+
+
+def _decide_both_commas(sides: Sides, scope: Scope) -> Finding:
+    """The finding where a comma may be one of thousands: true if it is in one way, false if it is in both."""
+    left, right = (
+        tuple(replace(t, text=t.text.replace(".", ""), end=t.start) if _may_be_thousands(t) else t for t in side)
+        for side in (sides.left, sides.right)
+    )
+    thousands = _decide(replace(sides, left=left, right=right), scope)
+    if thousands.is_true:
+        return thousands
+    left, right = (
+        tuple(replace(t, end=t.start) if _may_be_thousands(t) else t for t in side)
+        for side in (sides.left, sides.right)
+    )
+    decimal = _decide(replace(sides, left=left, right=right), scope)
+    return decimal if decimal.is_true or thousands.is_false else thousands
 
 
 def _decide_bare_gradients(sides: Sides, scope: Scope) -> Finding | None:
