@@ -67,6 +67,7 @@ from regard.derivations.notation.tokens import NotUnderstood
 _MAX_DEFINITIONS = 40
 _LARGEST_REPEATED, _LARGEST_EXPONENT = 9, 10**12
 _COST_OF_A_NODE = 20
+_COST_OF_A_QUADRATURE = 60_000
 _STEP = Fraction(1, 10**25)
 _WORTH_REMEMBERING = frozenset((Apply, BigOperator, Derivative, Expectation, Integral))
 _LOOKS_LIKE_ZERO = ("D", "O", "o")
@@ -164,7 +165,10 @@ class Evaluator:
 
     def _spend(self, num_operations: int) -> None:
         """Count the work of a node, in which balls cost far more than floats; NotUnderstood when it is used up."""
-        self.work.left -= _COST_OF_A_NODE + (num_operations if self.arithmetic.is_certified else num_operations // 16)
+        self._use(_COST_OF_A_NODE + (num_operations if self.arithmetic.is_certified else num_operations // 16))
+
+    def _use(self, work: int) -> None:
+        self.work.left -= work
         if self.work.left < 0:
             raise NotUnderstood("This takes too long to check.")
 
@@ -689,6 +693,7 @@ class Evaluator:
             return certain._with_arguments({**certain.arguments, (id(meaning), None): Value(x)})(node.body)
 
         one = BALLS.number(1)
+        self._use(_COST_OF_A_QUADRATURE)
         return self._rounded(over_interval(at, ends, 0 * one, one))
 
     def _limit(self, limit: Expression) -> np.ndarray | None:
@@ -900,6 +905,7 @@ class Evaluator:
         certain = self._certain()
         law = number.meaning.law
         assert law is not None
+        self._use(_COST_OF_A_QUADRATURE)
         found, key = certain._valued_law(law), (id(number.meaning), number.place)
         if not found.is_of_a_number:
             raise NotUnderstood("The law of this number is not one of numbers.")
