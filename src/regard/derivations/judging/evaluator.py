@@ -1083,7 +1083,7 @@ def _without_ellipsis(node: Sum) -> Expression:
 
 def _filled(node: Matrix, scope: Scope, instance: Instance) -> Sequence[Sequence[Expression]]:
     """The rows of a matrix; x_1, x_2, …, x_n in a column or a row are all that the last one counts."""
-    cells = node.rows[0] if len(node.rows) == 1 else [row[0] for row in node.rows if len(row) == 1]
+    cells = list(node.rows[0]) if len(node.rows) == 1 else [row[0] for row in node.rows if len(row) == 1]
     is_listed = len(cells) > 2 and isinstance(cells[-2], Dots) and len(cells) == len(node.rows) * len(node.rows[0])
     if not is_listed:
         return node.rows
