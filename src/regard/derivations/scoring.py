@@ -54,14 +54,6 @@ _OUTCOMES: dict[Attained, PartOutcome] = {
     Attained.MISSING: "missing",
 }
 _UNREAD = ("not understood", "depends_on_unread")
-# Nothing is certain in an answer with one of these.
-_DISTRUST = (
-    PersonReason.HIDDEN,
-    PersonReason.REDEFINED,
-    PersonReason.SEVERAL,
-    PersonReason.TRIED,
-    PersonReason.LANGUAGE,
-)
 GradedStep = tuple[StepVerdict, ReviewedStep | None]
 
 

@@ -22,8 +22,6 @@ def plain(source: str) -> Expression:
     return parse(tokenize(source))
 
 
-A_IS_B = (plain("a"), "=", plain("b"))
-
 EQUATIONS = r"""
 a = b
 {a = b}

@@ -15,7 +15,6 @@ _LAST_CONTROLLED = 1000
 _ROUNDINGS = 2
 
 _COARSE_ANGLES = Diagnosis("precision", "angles are formed in low precision")
-_MORE_THAN_DISTANCES = Diagnosis("alibi", "logits depend on more than distances")
 _NOT_ALIKE = Diagnosis("rotary", "queries and keys are not rotated alike")
 
 

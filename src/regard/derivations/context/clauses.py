@@ -45,7 +45,6 @@ _FORCES = re.compile(rf"[\s,，]*(?:{any_of('conjunction')}\s*{PLACEHOLDER}[\s,�
 _DEFINES = re.compile(rf"{any_of('define')}[^,;，；.。{PLACEHOLDER}]{{0,25}}$", re.IGNORECASE)
 _INTRODUCED = re.compile(rf"(?:{any_of('where')}|{any_of('introduced_by')})[\s,，]*$", re.IGNORECASE)
 _RESTRICTED = re.compile(any_of("restricting"), re.IGNORECASE)
-_SAYS = re.compile(r"[\W_]*say[\s,]*", re.IGNORECASE)  # a sentence that opens like this supposes
 _CONSEQUENCE = re.compile(any_of("consequence"), re.IGNORECASE)
 _FOLLOWS = re.compile(rf"{any_of('consequence')}[\s,，:：]*$", re.IGNORECASE)
 _EXAMPLE = re.compile(rf"[\s*_>(（-]*{any_of('example')}", re.IGNORECASE)
