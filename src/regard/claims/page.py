@@ -9,7 +9,19 @@ from regard.claims.deciding import Explanation
 from regard.core.verdict import STATUSES, Evidence, Status, count_statuses
 from regard.render.charts import draw_figure
 from regard.render.formulas import equation, scripted
-from regard.render.page import Page, icon, notebook_frame, render_page, render_table
+from regard.render.page import (
+    Page,
+    StatusCount,
+    icon,
+    notebook_frame,
+    render_command,
+    render_counts,
+    render_facts,
+    render_filter,
+    render_legend,
+    render_page,
+    render_table,
+)
 from regard.render.terminal import plural, quantity
 
 _LEGEND: Mapping[Status, str] = {
@@ -31,8 +43,8 @@ def render_claims(explanations: Sequence[Explanation]) -> str:
         title=f"{title} · {_outcome(verdicts)}",
         main=_head(title, verdicts) + body + '<p class="nothing" hidden>No claim matches the search.</p>',
         margin=_legend() if is_alone else _counts(verdicts) + _filter(verdicts) + _contents(sections) + _legend(),
-        styles=("document.css", "charts.css", "claims/claims.css"),
-        scripts=("claims/claims.js",),
+        styles=("document.css", "cards.css", "charts.css", "claims/claims.css"),
+        scripts=("cards.js", "claims/claims.js"),
     )
     return render_page(page)
 
@@ -76,10 +88,7 @@ def counterexample(verdict: ClaimVerdict) -> str:
 def facts(explanation: Explanation) -> str:
     """Where a claim holds, the values at which it was decided, the result and its source."""
     named = {**explanation.facts, "source": explanation.claim.source}
-    rows = "".join(
-        f"<div><dt>{name.capitalize()}</dt><dd>{scripted(fact)}</dd></div>" for name, fact in named.items() if fact
-    )
-    return f'<dl class="facts">{rows}</dl>'
+    return render_facts({name.capitalize(): fact for name, fact in named.items()})
 
 
 def evidence_list(evidence: Sequence[Evidence], *, is_open: bool) -> str:
@@ -121,8 +130,7 @@ def _card(explanation: Explanation, *, is_open: bool) -> str:
         facts(explanation),
         evidence_list(verdict.evidence, is_open=is_open),
         _folded(tested, map(_near_miss, near_misses), is_open=is_open),
-        f'<p class="reproduce"><code>{html.escape(verdict.reproduce or "")}</code>'
-        '<button type="button" class="copy" hidden>Copy</button></p>',
+        render_command(verdict.reproduce or ""),
     )
     parts = (
         f'<header><h3 id="name-{name}"><a href="#{name}">{name}</a></h3>{title_tags(verdict)}</header>',
@@ -164,26 +172,11 @@ def _row(status: Status, title: str, *details: str) -> str:
 
 
 def _counts(verdicts: Sequence[ClaimVerdict]) -> str:
-    counts = count_statuses(verdicts)
-    rows = "".join(
-        f'<li class="{name}">{icon(name)}<b>{counts[name]}</b> {name}</li>' for name in STATUSES if counts[name]
-    )
+    numbers = count_statuses(verdicts)
+    counts = [StatusCount(tint=name, icon=name, name=name, number=numbers[name]) for name in STATUSES if numbers[name]]
     misconceptions = [verdict for verdict in verdicts if verdict.expected == "refuted"]
     among = f", {plural(len(misconceptions), 'misconception')} among them" if misconceptions else ""
-    return (
-        f'<section class="counts" aria-label="Counts"><p class="total"><b>{len(verdicts)}</b> claims{among}</p>'
-        f"{_bar(counts, len(verdicts))}<ul>{rows}</ul></section>"
-    )
-
-
-def _bar(counts: Mapping[str, int], number: int) -> str:
-    parts, place = [], 0.0
-    for name in STATUSES:
-        width = 100 * counts[name] / number
-        if width:
-            parts.append(f'<rect class="{name}" x="{place:.2f}" y="0" width="{width:.2f}" height="4"></rect>')
-        place += width
-    return f'<svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">{"".join(parts)}</svg>'
+    return render_counts(f"<b>{len(verdicts)}</b> claims{among}", counts, counts)
 
 
 def _filter(verdicts: Sequence[ClaimVerdict]) -> str:
@@ -193,13 +186,7 @@ def _filter(verdicts: Sequence[ClaimVerdict]) -> str:
         *((name, name, counts[name] > 0) for name in STATUSES),
         ("misconception", "misconceptions", any(verdict.expected == "refuted" for verdict in verdicts)),
     ]
-    rows = "".join(
-        f'<label><input type="radio" name="show" id="show-{name}"{" checked" if name == "all" else ""}'
-        f"{'' if is_useful else ' disabled'}> {text}</label>"
-        for name, text, is_useful in choices
-    )
-    search = '<input type="search" id="search" aria-label="Search the claims" placeholder="Search (press /)">'
-    return f'<p class="search">{search}</p><fieldset class="filter"><legend>Show</legend>{rows}</fieldset>'
+    return render_filter(choices, search="Search the claims")
 
 
 def _contents(sections: Sequence[tuple[str, Sequence[Explanation]]]) -> str:
@@ -220,6 +207,5 @@ def _link(verdict: ClaimVerdict) -> str:
 
 
 def _legend() -> str:
-    rows = "".join(f'<li class="{name}">{icon(name)} {text}</li>' for name, text in _LEGEND.items())
-    keys = '<p class="keys"><kbd>/</kbd> to search, <kbd>Esc</kbd> to clear the search</p>'
-    return f'<details class="legend"><summary>Legend</summary><ul>{rows}</ul>{keys}</details>'
+    keys = "<kbd>/</kbd> to search, <kbd>Esc</kbd> to clear the search"
+    return render_legend(((name, name, text) for name, text in _LEGEND.items()), keys=keys)

@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from regard.conformance.report import counts_line, error_and_tolerance, spec_line
 from regard.conformance.verdict import CheckReport, LawVerdict, Outcome
 from regard.render.formulas import scripted
-from regard.render.page import Page, icon, render_page
+from regard.render.page import (
+    Page,
+    StatusCount,
+    icon,
+    render_command,
+    render_counts,
+    render_facts,
+    render_filter,
+    render_legend,
+    render_page,
+)
 
 
 @dataclass(frozen=True)
@@ -44,8 +54,8 @@ def render_check(reports: Sequence[CheckReport]) -> str:
         title=f"{title} · {_summary(reports)}",
         main=_head(title, reports) + body,
         margin=_counts(reports) + ("" if is_single else _filter()) + _legend(reports),
-        styles=("document.css", "conformance/check.css"),
-        scripts=("conformance/check.js",),
+        styles=("document.css", "cards.css", "conformance/check.css"),
+        scripts=("cards.js", "conformance/check.js"),
     )
     return render_page(page)
 
@@ -162,23 +172,20 @@ def _evidence(verdict: LawVerdict) -> str:
 
 def _facts(verdict: LawVerdict) -> str:
     moved = "" if verdict.control is None else f"a permitted input change moves the output by {verdict.control:.3g}"
-    facts = {
-        "Error": error_and_tolerance(verdict),
-        "Sanity check": moved,
-        "Reason": verdict.reason if verdict.outcome in ("holds", "expected failure") else None,
-        "Seed": None if verdict.seed is None else str(verdict.seed),
-    }
-    rows = "".join(f"<div><dt>{name}</dt><dd>{html.escape(fact)}</dd></div>" for name, fact in facts.items() if fact)
-    return f'<dl class="facts">{rows}</dl>'
+    return render_facts(
+        {
+            "Error": error_and_tolerance(verdict),
+            "Sanity check": moved,
+            "Reason": verdict.reason if verdict.outcome in ("holds", "expected failure") else None,
+            "Seed": None if verdict.seed is None else str(verdict.seed),
+        }
+    )
 
 
 def _reproduction(verdict: LawVerdict) -> str:
     parts = []
     if verdict.reproduce and verdict.status == "refuted":
-        parts.append(
-            f'<p class="reproduce"><code>{_unbroken_words(verdict.reproduce)}</code>'
-            '<button type="button" class="copy" hidden>Copy</button></p>'
-        )
+        parts.append(render_command(verdict.reproduce))
     if verdict.reproduction:
         parts.append(
             '<details class="test"><summary>A pytest file that reproduces it</summary>'
@@ -186,11 +193,6 @@ def _reproduction(verdict: LawVerdict) -> str:
             f'<pre tabindex="0">{html.escape(verdict.reproduction)}</pre></details>'
         )
     return "".join(parts)
-
-
-def _unbroken_words(command: str) -> str:
-    """A command that is broken between its words; a browser would break --laws after a hyphen."""
-    return " ".join(f"<span>{html.escape(word)}</span>" for word in command.split(" "))
 
 
 def _skipped(report: CheckReport) -> str:
@@ -219,36 +221,22 @@ def _outcomes(reports: Sequence[CheckReport]) -> dict[Outcome, int]:
 
 
 def _counts(reports: Sequence[CheckReport]) -> str:
-    outcomes = _outcomes(reports)
-    total = sum(outcomes.values()) or 1
-    rows, bars, left = [], [], 0.0
-    for outcome, number in outcomes.items():
-        look, width = _LOOKS[outcome], 100 * number / total
-        rows.append(f'<li class="{look.tint}">{icon(look.icon)}<b>{number}</b> {outcome}</li>')
-        bars.append(f'<rect class="{look.tint}" x="{left:.2f}" y="0" width="{width:.2f}" height="4"></rect>')
-        left += width
-    bar = f'<svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">{"".join(bars)}</svg>'
-    text = f"<b>{total}</b> verdicts" + (f" on <b>{len(reports)}</b> layers" if len(reports) > 1 else "")
-    body = f'<p class="total">{text}</p>{bar}<ul>{"".join(rows)}</ul>'
-    return f'<section class="counts" aria-label="Counts">{body}</section>'
+    counts = [
+        StatusCount(tint=_LOOKS[outcome].tint, icon=_LOOKS[outcome].icon, name=outcome, number=number)
+        for outcome, number in _outcomes(reports).items()
+    ]
+    total = f"<b>{sum(each.number for each in counts)}</b> verdicts"
+    total += f" on <b>{len(reports)}</b> layers" if len(reports) > 1 else ""
+    return render_counts(total, counts, counts)
 
 
 def _filter() -> str:
     choices = {"all": "all layers", "failing": "failing layers", "known": "layers with known failures"}
-    rows = "".join(
-        f'<label><input type="radio" name="show" id="show-{name}"{" checked" if name == "all" else ""}> {text}</label>'
-        for name, text in choices.items()
-    )
-    search = '<input type="search" id="search" aria-label="Search the layers" placeholder="Search, press /">'
-    return f'<p class="search">{search}</p><fieldset class="filter"><legend>Show</legend>{rows}</fieldset>'
+    return render_filter(((name, text, True) for name, text in choices.items()), search="Search the layers")
 
 
 def _legend(reports: Sequence[CheckReport]) -> str:
     looks = {outcome: _LOOKS[outcome] for outcome in _outcomes(reports)}
-    rows = "".join(
-        f'<li class="{look.tint}">{icon(look.icon)}<span><b>{outcome}</b>: {look.meaning}</span></li>'
-        for outcome, look in looks.items()
-    )
+    rows = ((look.tint, look.icon, f"<b>{outcome}</b>: {look.meaning}") for outcome, look in looks.items())
     keys = "<kbd>/</kbd> searches, the arrow keys move through the matrix, <kbd>Enter</kbd> opens a cell"
-    help_line = f'<p class="keys">{keys}</p>' if len(reports) > 1 else ""
-    return f'<details class="legend" open><summary>What the marks mean</summary><ul>{rows}</ul>{help_line}</details>'
+    return render_legend(rows, keys=keys if len(reports) > 1 else "", is_open=True)

@@ -7,7 +7,7 @@ import base64
 import hashlib
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -32,6 +32,16 @@ class Page:
     scripts: Sequence[str] = ()
     language: str = "en"
     refresh: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatusCount:
+    """How many verdicts there are of one kind: the style sheet's class for its color, its icon, and its name."""
+
+    tint: str
+    icon: str
+    name: str
+    number: int
 
 
 @cache
@@ -97,6 +107,61 @@ def render_statuses(rows: Iterable[tuple[str, str]]) -> str:
     """A list of verdicts: the status of each, and what was decided."""
     items = "".join(f'<li class="{status}"><b>{status}</b> {scripted(text)}</li>' for status, text in rows)
     return f'<ul class="verdicts">{items}</ul>'
+
+
+def render_counts(total: str, counts: Sequence[StatusCount], bars: Iterable[StatusCount]) -> str:
+    """The total, as HTML, with a bar of the shares and a list of the counts."""
+    rows = "".join(f'<li class="{each.tint}">{icon(each.icon)}<b>{each.number}</b> {each.name}</li>' for each in counts)
+    body = f'<p class="total">{total}</p>{_bar(list(bars))}<ul>{rows}</ul>'
+    return f'<section class="counts" aria-label="Counts">{body}</section>'
+
+
+def _bar(counts: Sequence[StatusCount]) -> str:
+    """The shares as a thin bar, in attributes alone: the page's policy allows no inline styles."""
+    total = sum(each.number for each in counts) or 1
+    parts, place = [], 0.0
+    for each in counts:
+        width = 100 * each.number / total
+        if width:
+            parts.append(f'<rect class="{each.tint}" x="{place:.2f}" y="0" width="{width:.2f}" height="4"></rect>')
+        place += width
+    return f'<svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">{"".join(parts)}</svg>'
+
+
+def render_filter(choices: Iterable[tuple[str, str, bool]], *, search: str = "") -> str:
+    """Buttons that show a part of the page: name, text and whether it would show anything; the first is chosen.
+
+    `search` is the label of a search field, if there is one.
+    """
+    rows = "".join(
+        f'<label><input type="radio" name="show" id="show-{name}"{"" if place else " checked"}'
+        f"{'' if is_useful else ' disabled'}> {text}</label>"
+        for place, (name, text, is_useful) in enumerate(choices)
+    )
+    field = f'<input type="search" id="search" aria-label="{search}" placeholder="Search (press /)">' if search else ""
+    above = f'<p class="search">{field}</p>' if field else ""
+    return f'{above}<fieldset class="filter"><legend>Show</legend>{rows}</fieldset>'
+
+
+def render_legend(rows: Iterable[tuple[str, str, str]], *, keys: str = "", is_open: bool = False) -> str:
+    """What the marks mean, a row for each: tint, icon and meaning; `keys` says which keys do what. Both are HTML."""
+    items = "".join(f'<li class="{tint}">{icon(name)} <span>{meaning}</span></li>' for tint, name, meaning in rows)
+    below = f'<p class="keys">{keys}</p>' if keys else ""
+    opened = " open" if is_open else ""
+    return f'<details class="legend"{opened}><summary>What the marks mean</summary><ul>{items}</ul>{below}</details>'
+
+
+def render_facts(facts: Mapping[str, str | None]) -> str:
+    """A list of facts by name, as text; those that are empty are left out."""
+    rows = "".join(f"<div><dt>{name}</dt><dd>{scripted(fact)}</dd></div>" for name, fact in facts.items() if fact)
+    return f'<dl class="facts">{rows}</dl>'
+
+
+def render_command(command: str) -> str:
+    """A command to copy, broken only between its words; a browser would break --laws after a hyphen."""
+    words = " ".join(f"<span>{html.escape(word)}</span>" for word in command.split(" "))
+    button = '<button type="button" class="copy" hidden>Copy</button>'
+    return f'<p class="reproduce"><code>{words}</code>{button}</p>'
 
 
 def printable(text: str) -> str:

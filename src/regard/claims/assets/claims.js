@@ -12,11 +12,6 @@
   };
   search?.addEventListener("input", apply);
   for (const choice of document.querySelectorAll(".filter [type=radio]")) choice.addEventListener("change", apply);
-  addEventListener("keydown", (event) => {
-    if (!search || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "/" && event.target !== search) { event.preventDefault(); search.focus(); }
-    if (event.key === "Escape" && search.value) { search.value = ""; apply(); }
-  });
 
   // A link opens its claim and leads to it even if the claim is filtered out.
   const follow = () => {
@@ -31,17 +26,6 @@
   };
   addEventListener("hashchange", follow);
   follow();
-
-  if (navigator.clipboard) {
-    for (const button of document.querySelectorAll(".copy")) {
-      button.hidden = false;
-      button.addEventListener("click", async () => {
-        try { await navigator.clipboard.writeText(button.previousElementSibling.textContent); } catch { return; }
-        button.textContent = "Copied";
-        setTimeout(() => { button.textContent = "Copy"; }, 1500);
-      });
-    }
-  }
 
   let folded = [];
   addEventListener("beforeprint", () => {

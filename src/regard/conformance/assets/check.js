@@ -62,11 +62,7 @@
     });
   }
 
-  addEventListener("keydown", (event) => {
-    if (event.key === "Escape") { if (tooltip) hideTooltip(); if (search?.value) { search.value = ""; apply(); } }
-    if (!search || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "/" && event.target !== search) { event.preventDefault(); search.focus(); }
-  });
+  if (tooltip) addEventListener("keydown", (event) => { if (event.key === "Escape") hideTooltip(); });
 
   // A link opens the details element that it leads to.
   const follow = () => {
@@ -78,16 +74,5 @@
   addEventListener("hashchange", follow);
   if (location.hash) follow();
 
-  if (navigator.clipboard) {
-    for (const button of document.querySelectorAll(".copy")) {
-      const source = () => (button.previousElementSibling?.matches("code") ? button.previousElementSibling : button.nextElementSibling);
-      button.hidden = false;
-      button.addEventListener("click", async () => {
-        try { await navigator.clipboard.writeText(source().textContent); } catch { return; }
-        button.textContent = "Copied";
-        setTimeout(() => { button.textContent = "Copy"; }, 1500);
-      });
-    }
-  }
   if (matchMedia("(max-width: 60rem)").matches) document.querySelector(".legend")?.removeAttribute("open");
 })();

@@ -31,7 +31,16 @@ from regard.derivations.results import (
     worst_standing,
 )
 from regard.render.mathml import typeset
-from regard.render.page import Page, icon, notebook_frame, render_page
+from regard.render.page import (
+    Page,
+    StatusCount,
+    icon,
+    notebook_frame,
+    render_counts,
+    render_filter,
+    render_legend,
+    render_page,
+)
 
 _CHINESE = re.compile("[\u3400-\u9fff]")
 _LETTER = re.compile("[A-Za-z]")
@@ -151,28 +160,13 @@ def _table_row(name: str, verdict: StepVerdict, *, is_placed: bool) -> str:
 
 # -- its margin --------------------------------------------------------------------------------------------------------
 def _counts(report: DocumentReport) -> str:
-    counts = count_standings(report.verdicts)
-    rows = "".join(
-        f'<li class="{name}">{icon(name)}<b>{counts[name]}</b> {IN_WORDS[name]}</li>'
-        for name in STANDINGS
-        if counts[name] or name == "refuted"
-    )
+    numbers = count_standings(report.verdicts)
+    counts = {name: StatusCount(tint=name, icon=name, name=IN_WORDS[name], number=numbers[name]) for name in STANDINGS}
+    shown = [each for name, each in counts.items() if each.number or name == "refuted"]
     number = len(report.verdicts)
     share = "" if report.understood is None else f", {percent(report.understood)} understood"
     total = f"<b>{number}</b> {'step' if number == 1 else 'steps'}{share}" if number else nothing_found(report)
-    bar = _bar(counts, number)
-    return f'<section class="counts" aria-label="Counts"><p class="total">{total}</p>{bar}<ul>{rows}</ul></section>'
-
-
-def _bar(counts: Mapping[Standing, int], number: int) -> str:
-    """The shares as a thin bar, in attributes alone: the page's policy allows no inline styles."""
-    parts, place = [], 0.0
-    for name in _BAR_ORDER:
-        width = 100 * counts[name] / max(number, 1)
-        if width:
-            parts.append(f'<rect class="{name}" x="{place:.2f}" y="0" width="{width:.2f}" height="4"></rect>')
-        place += width
-    return f'<svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">{"".join(parts)}</svg>'
+    return render_counts(total, shown, (counts[name] for name in _BAR_ORDER))
 
 
 def _questions(report: DocumentReport) -> str:
@@ -213,15 +207,9 @@ def _filter(report: DocumentReport) -> str:
         ("look", "refuted and undecided", bool(counts["refuted"] or counts["undecided"])),
         ("refuted", "refuted only", bool(counts["refuted"])),
     )
-    rows = "".join(
-        f'<label><input type="radio" name="show" id="show-{name}"{" checked" if name == "all" else ""}'
-        f"{'' if is_useful else ' disabled'}> {text}</label>"
-        for name, text, is_useful in choices
-    )
-    return f'<fieldset class="filter"><legend>Show</legend>{rows}</fieldset>'
+    return render_filter(choices)
 
 
 def _legend() -> str:
-    rows = "".join(f'<li class="{name}">{icon(name)} {text}</li>' for name, text in _LEGEND.items())
-    keys = '<p class="keys"><kbd>n</kbd> <kbd>p</kbd> next and previous refuted step, <kbd>Esc</kbd> closes a note</p>'
-    return f'<details class="legend"><summary>What the marks mean</summary><ul>{rows}</ul>{keys}</details>'
+    keys = "<kbd>n</kbd> <kbd>p</kbd> next and previous refuted step, <kbd>Esc</kbd> closes a note"
+    return render_legend(((name, name, text) for name, text in _LEGEND.items()), keys=keys)
