@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from regard.conformance._homework_child import PieceTask
 from regard.conformance.adapters.homework_files import HomeworkPiece, find_pieces
+from regard.conformance.homework.child import PieceTask
 
 ATTENTION = r"""
 import math

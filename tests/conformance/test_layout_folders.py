@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from conformance.miniature_homework import ATTENTION, DATASET, changed, task_for, write_homework
-from regard.conformance._homework_child import PieceTask
 from regard.conformance.adapters.homework_files import HOMEWORKS
-from regard.conformance.homework_check import LOADS, PieceWorker, check_layout
+from regard.conformance.homework.check import LOADS, PieceWorker, check_layout
+from regard.conformance.homework.child import PieceTask
 from regard.conformance.verdict import LawVerdict
 from regard.core.errors import InputError
 from regard.core.processes import Ended

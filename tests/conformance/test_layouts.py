@@ -6,7 +6,7 @@ import pytest
 
 from conformance.miniature_homework import ATTENTION, DATASET, changed, task_for, write_homework
 from regard.conformance.adapters.homework_files import HOMEWORKS
-from regard.conformance.homework_check import PieceWorker
+from regard.conformance.homework.check import PieceWorker
 
 pytest.importorskip("torch")
 

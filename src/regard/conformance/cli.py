@@ -140,7 +140,7 @@ def check(**options: Any) -> int:
     _ensure_consistent(options)
     targets = _writable_targets(options)
     if options["layout"] is not None:
-        from regard.conformance.homework_check import check_layout
+        from regard.conformance.homework.check import check_layout
 
         limits = {name: options[name] for name in ("time_limit", "memory_limit") if options[name] is not None}
         requests, reports = [], check_layout(*options["layout"], seed=options["seed"], **limits)

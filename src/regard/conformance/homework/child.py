@@ -1,4 +1,4 @@
-"""The child process of `homework_check`: judges the pieces of a student's code, which has a process of its own.
+"""The child process of `check`: judges the pieces of a student's code, which has a process of its own.
 
 Nothing is ever unpickled, and what the code prints is discarded.
 """

@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from regard.conformance._homework_child import NOT_WRITTEN, PieceTask
 from regard.conformance.adapters.homework_files import HOMEWORKS, HomeworkPiece, StudentFolder, find_pieces
 from regard.conformance.homework import contracts_for
+from regard.conformance.homework.child import NOT_WRITTEN, PieceTask
 from regard.conformance.judging import report_on
 from regard.conformance.subject import Spec, Subject
 from regard.conformance.verdict import CheckReport, LawVerdict, Outcome
@@ -20,7 +20,7 @@ from regard.core.processes import GIB, Child, Ended, Message
 from regard.core.verdict import Place
 
 LOADS = "LOADS"
-_CHILD = "regard.conformance._homework_child:judge_pieces"
+_CHILD = "regard.conformance.homework.child:judge_pieces"
 _SECONDS_TO_START = 120.0
 _LOADS_STATEMENT = "the definition is found, its file can be imported, and it can be built"
 
