@@ -218,7 +218,7 @@ BAD_INPUT = {
     "no such folder": (["claims", "--json", "/no/such/folder/out.json"], "does not exist"),
     "a folder": (["claims", "--json", "/"], "it is a directory"),
     "no such folder for a page": (["claims", "--html", "/no/such/folder/out.html"], "does not exist"),
-    "one file for two": (["claims", "--html", "out", "--json", "out"], "one would overwrite the other"),
+    "one file for two": (["claims", "--html", "out", "--json", "out"], "Two reports would go to one file"),
     "a page of a list": (["claims", "--list", "--html", "out.html"], "there is no page to write"),
 }
 

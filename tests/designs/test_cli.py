@@ -120,7 +120,7 @@ def test_a_condition_may_be_as_rare_as_it_likes_where_it_is_certified(capsys):
         (["--head", "mu_a", "--beta", "x"], "beta = x is not a finite number"),
         (["--head", "mu_a", "--beta", "nan"], "not a finite number"),
         (["--head", "mu_a", "--beta", "2", "--set", "beta=3"], "twice"),
-        (["--head", "mu_a", "--norm-noise", "a=0.5", "--norm-noise", "a=0.7"], "both"),
+        (["--head", "mu_a", "--norm-noise", "a=0.5", "--norm-noise", "a=0.7"], "twice"),
         (["--head", "mu_a", "--norm-noise", "a=-1"], "not a variance"),
         (["--head", "mu_a", "--norm-noise", "a"], "cannot be read"),
         (["--head", "mu_a", "--given", "gamma>0"], "ambiguous"),

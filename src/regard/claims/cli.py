@@ -1,35 +1,28 @@
 """`regard claims`."""
 
-import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from regard.core.errors import InputError
-from regard.render.command_line import ExitCode, is_unicode
+from regard.render.command_line import ExitCode, ensure_writable_reports, read_assignments, write_json
 
 if TYPE_CHECKING:
     from regard.claims import ClaimVerdict
+    from regard.claims.deciding import Explanation
 
 
 def _numbers(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
     """Reads NAME=NUMBER, each name once."""
-    chosen: dict[str, float] = {}
-    for value in values:
-        name, *rest = (part.strip() for part in value.split("=", 1))
+    numbers: dict[str, float] = {}
+    for name, value in read_assignments("--set", values, example="beta=20").items():
         try:
-            [setting] = map(float, rest)
+            numbers[name] = float(value)
         except ValueError:
-            name, setting = "", math.nan
-        if not name:
-            raise InputError(f"--set {value} cannot be read. Write a name and a number, as in --set beta=20.")
-        if name in chosen:
-            raise InputError(f"--set gives {name} twice. Give each parameter once.")
-        chosen[name] = setting
-    return chosen
+            raise InputError(f"--set {name}={value} cannot be read. Give a number: --set beta=20.") from None
+    return numbers
 
 
 @click.command()
@@ -79,8 +72,8 @@ def claims(
     if is_listing:
         terminal.show_listing(terminal.open_console(), deciding.list_claims(pattern))
         return ExitCode.SUCCESS
-    _ensure_writable(json_file, html_file)
-    explanations: list[deciding.Explanation] = []
+    ensure_writable_reports(json_file, html_file)
+    explanations: list[Explanation] = []
     with progress.progress(terminal.open_console(is_for_errors=True), "deciding claims") as advance:
         if explain is not None:
             explanations = [deciding.explain_claim(explain, overrides, seed=seed)]
@@ -89,7 +82,9 @@ def claims(
         verdicts = tuple(each.verdict for each in explanations) or deciding.decide_claims(
             pattern, overrides, seed=seed, jobs=jobs, report=advance
         )
-    _write_files(verdicts, explanations, json_file, html_file)
+    if html_file is not None:
+        _write_page(Path(html_file), explanations)
+    write_json(json_file, "claims", verdicts)
     if json_file != "-" and explain is not None:
         report.show_explanation(terminal.open_console(), explanations[0])
     elif json_file != "-":
@@ -97,31 +92,11 @@ def claims(
     return _exit_code(verdicts, is_strict=is_strict)
 
 
-def _ensure_writable(json_file: str | None, html_file: str | None) -> None:
-    """Refuses files that cannot be written before the work starts."""
-    from regard.core.files import ensure_writable
-
-    if json_file is not None and json_file == html_file:
-        raise InputError(f"--json and --html both name {json_file}, so one would overwrite the other. Name two files.")
-    for file in (None if json_file == "-" else json_file, html_file):
-        if file is not None:
-            ensure_writable(Path(file))
-
-
-def _write_files(
-    verdicts: Sequence["ClaimVerdict"], explanations: Sequence[Any], json_file: str | None, html_file: str | None
-) -> None:
+def _write_page(path: Path, explanations: "Sequence[Explanation]") -> None:
+    from regard.claims.page import render_claims
     from regard.core.files import write_atomically
-    from regard.render.json import as_json
 
-    if html_file is not None:
-        from regard.claims.page import render_claims
-
-        write_atomically(Path(html_file), render_claims(explanations))
-    if json_file == "-":
-        sys.stdout.write(as_json("claims", verdicts, is_ascii=not is_unicode()))
-    elif json_file is not None:
-        write_atomically(Path(json_file), as_json("claims", verdicts))
+    write_atomically(path, render_claims(explanations))
 
 
 def _exit_code(verdicts: Sequence["ClaimVerdict"], *, is_strict: bool) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from regard.core.errors import InputError
-from regard.render.command_line import ExitCode, complain, is_unicode
+from regard.render.command_line import ExitCode, complain, is_unicode, read_assignments
 from regard.render.project_settings import use_project_settings
 
 if TYPE_CHECKING:
@@ -20,17 +20,9 @@ _DTYPES = ("float32", "float64", "bfloat16", "float16")
 _FILES = ("json_file", "html_file", "sarif_file", "junit_file", "test_file")
 
 
-class _NameAndValue(click.ParamType):
-    name = "NAME=VALUE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        """The name and the value, or an error that repeats what was typed."""
-        del ctx
-        name, sign, text = value.partition("=")
-        if not name.strip() or not sign:
-            option = param.opts[0] if param is not None else "The option"
-            raise InputError(f"{option} {value} cannot be read. Write a name and a value: {option} name=value.")
-        return name.strip(), text.strip()
+def _named_values(_: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """Reads NAME=VALUE, each name once."""
+    return read_assignments(option.opts[0], values, example="name=value")
 
 
 class _Lengths(click.ParamType):
@@ -56,8 +48,9 @@ def _use_settings_of_folder(context: click.Context, argument: click.Parameter, t
 @click.option(
     "--arg",
     "arguments",
-    type=_NameAndValue(),
+    metavar="NAME=VALUE",
     multiple=True,
+    callback=_named_values,
     help="An argument for the class, or forward.NAME=VALUE for calls.",
 )
 @click.option("--config", "config_file", metavar="FILE", help="The config that the class is built with: JSON or TOML.")
@@ -73,7 +66,13 @@ def _use_settings_of_folder(context: click.Context, argument: click.Parameter, t
 @click.option("--device", metavar="NAME", help="Where to run: cpu, cuda, …")
 @click.option("--dtype", metavar="NAME", type=click.Choice(_DTYPES), help="float32, float64, bfloat16 or float16.")
 @click.option("--laws", metavar="NAMES", help="Try only these laws: CAUSAL,PAD.")
-@click.option("--expect", type=_NameAndValue(), multiple=True, help='A known failure: EMPTY="our issue 12".')
+@click.option(
+    "--expect",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_named_values,
+    help='A known failure: EMPTY="our issue 12".',
+)
 @click.option("--against", metavar="TARGET", help="Compare with another implementation, on the inputs of all laws.")
 @click.option("--map", "mapping", metavar="NAME", help="A function that turns the state dict into one for --against.")
 @click.option(
@@ -213,7 +212,7 @@ def _requests(options: dict[str, Any]) -> "list[CheckRequest]":
         device=options["device"],
         is_inferring=options["is_inferring"],
         laws=None if options["laws"] is None else tuple(options["laws"].split(",")),
-        expect={name.upper(): why for name, why in _once_each(options["expect"], "--expect").items()},
+        expect={name.upper(): why for name, why in options["expect"].items()},
         seed=options["seed"],
         sizes=sizes_of(options),
         against=options["against"],
@@ -224,7 +223,7 @@ def _requests(options: dict[str, Any]) -> "list[CheckRequest]":
 
 
 def _arguments(options: dict[str, Any]) -> dict[str, Any]:
-    given: dict[str, Any] = dict(_once_each(options["arguments"], "--arg"))
+    given: dict[str, Any] = options["arguments"]
     if options["config_file"] is None:
         return given
     if "config" in given:
@@ -246,13 +245,6 @@ def _read_config(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise InputError(f'{path} has no names and values. Write an object such as {{"n_embd": 64}}.')
     return values
-
-
-def _once_each(pairs: tuple[tuple[str, str], ...], option: str) -> dict[str, str]:
-    chosen = dict(pairs)
-    if len(chosen) < len(pairs):
-        raise InputError(f"{option} gives a name twice: {', '.join(name for name, _ in pairs)}. Give each once.")
-    return chosen
 
 
 def _publish(requests: Sequence["CheckRequest"], reports: "Sequence[CheckReport]", options: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from regard.core.errors import InputError
-from regard.render.command_line import ExitCode, ensure_writable_reports, write_json
+from regard.render.command_line import ExitCode, ensure_writable_reports, read_assignments, write_json
 
 if TYPE_CHECKING:
     from regard.designs.report import DesignReport
@@ -69,12 +69,12 @@ def design(json_file: str | None, html_file: str | None, is_strict: bool, **opti
 def _evaluated(options: dict[str, Any]) -> "DesignReport":
     from regard.designs import Demand, Sampling, Scenario
 
-    scalars = _settings(options["settings"], what="--set")
+    scalars = _settings("--set", options["settings"])
     if options["beta"] is not None:
         if "beta" in scalars:
             raise InputError("--beta and --set beta set the same letter twice. Use one of them.")
         scalars["beta"] = options["beta"]
-    noise = _settings(options["norm_noise"], what="--norm-noise")
+    noise = _settings("--norm-noise", options["norm_noise"])
     if len(options["given"]) > 1:
         raise InputError(f"--given is used {len(options['given'])} times. Write one condition, for example 0<gamma<2.")
     scenario = Scenario(
@@ -89,18 +89,10 @@ def _evaluated(options: dict[str, Any]) -> "DesignReport":
     return scenario.design(*options["heads"], demand=demand, **scalars)
 
 
-def _settings(texts: Sequence[str], *, what: str) -> dict[str, str]:
-    """Each NAME=NUMBER once.
+def _settings(option: str, texts: Sequence[str]) -> dict[str, str]:
+    """Each NAME=NUMBER once; one text may hold several, with commas.
 
-    >>> _settings(["a=0.5,b=0.1"], what="--norm-noise")
+    >>> _settings("--norm-noise", ["a=0.5,b=0.1"])
     {'a': '0.5', 'b': '0.1'}
     """
-    found: dict[str, str] = {}
-    for part in (piece.strip() for text in texts for piece in text.split(",")):
-        name, sign, number = (piece.strip() for piece in part.partition("="))
-        if not (name and sign and number):
-            raise InputError(f"{what} {part!r} cannot be read. Write a name and a number: {what} a=0.5.")
-        if found.get(name, number) != number:
-            raise InputError(f"{what} sets both {name}={found[name]} and {name}={number}. Set each name once.")
-        found[name] = number
-    return found
+    return read_assignments(option, (part for text in texts for part in text.split(",")), example="a=0.5")

@@ -37,6 +37,23 @@ def is_unicode() -> bool:
     return sys.stdout.encoding.lower().startswith("utf")
 
 
+def read_assignments(option: str, texts: Iterable[str], *, example: str) -> dict[str, str]:
+    """The values of an option that is given as NAME=VALUE, each name once.
+
+    >>> read_assignments("--set", ["n=3", "beta = 20"], example="beta=20")
+    {'n': '3', 'beta': '20'}
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, sign, value = (part.strip() for part in text.partition("="))
+        if not name or not sign:
+            raise InputError(f"{option} {text} cannot be read. Write a name and a value: {option} {example}.")
+        if name in found:
+            raise InputError(f"{option} gives {name} twice. Give each name once.")
+        found[name] = value
+    return found
+
+
 def ensure_writable_reports(json_file: str | None, html_file: str | None = None) -> None:
     """Refuses files that could not be written, before the work starts."""
     from regard.core.files import ensure_writable
