@@ -238,7 +238,7 @@ def compare(json_file: str | None, html_file: str | None, is_strict: bool, **opt
     ensure_writable_reports(json_file, html_file)
     from regard.training.compare import compare as compare_trainings
     from regard.training.compare import describe_finished
-    from regard.training.comparison import render_comparison, show_comparison
+    from regard.training.comparison_report import render_comparison, show_comparison
 
     request, command = _compare_request(options), _command_line("compare", options)
     try:

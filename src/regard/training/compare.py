@@ -17,7 +17,7 @@ import numpy as np
 from regard.core.axes import Bool
 from regard.core.errors import InputError
 from regard.core.files import read_regular_file, write_atomically
-from regard.training.comparison import ComparisonReport, Variant, compare_variants, name_variants
+from regard.training.comparison_report import ComparisonReport, Variant, compare_variants, name_variants
 from regard.training.data.corpus import FactQuestion, TrainingData, read_questions
 from regard.training.data.lessons import LessonSet
 from regard.training.evaluation import baseline_accuracy, evaluate

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from regard.core.errors import InputError
-from regard.training.comparison import Variant, compare_variants, name_variants
+from regard.training.comparison_report import Variant, compare_variants, name_variants
 
 
 def variant(positions, chances, *, recipe="fast", questions=400, seed=0):
