@@ -183,4 +183,4 @@ def test_two_bugs_in_one_layer_are_named_as_two():
 def test_bugs_that_explain_the_same_outputs_are_tried_on_others():
     both = judge(SPEC, BROKEN["the width of all key heads instead of one"](), diagnose=diagnose).diagnosis
     assert both[1] == matching("twice the head width")
-    assert both[0].note == "no input tried tells it from “twice the head width”"
+    assert both[0].note == "no input tried distinguishes it from “twice the head width”"

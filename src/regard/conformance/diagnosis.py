@@ -119,8 +119,8 @@ def _by_other_laws(trial: LawTrial) -> list[Diagnosis]:
 class OracleMatch:
     """A kind of call in which layer and oracle differ, by how much, and the mutations that explain it.
 
-    A gap of zero says that all kinds of call agree with the oracle. `note` says what told the first mutation from
-    others.
+    A gap of zero says that all kinds of call agree with the oracle. `note` says what distinguishes the first mutation
+    from others.
     """
 
     mutations: tuple[Mutation, ...]
@@ -202,7 +202,7 @@ def _match(
         for mutation in all_mutations()
         if mutation.scenario == shown_in and (output := _output(mutation, oracle, inputs)) is not None
     }
-    mutations, note = _told_apart(subject, oracle, scenario, _nearest(errors))
+    mutations, note = _distinguished(subject, oracle, scenario, _nearest(errors))
     return OracleMatch(mutations=mutations, gap=gap, scenario=scenario, note=note)
 
 
@@ -221,14 +221,14 @@ class _Draw:
         return (self.factor * x).astype(dtype_of(self.spec.dtype))
 
 
-# By how much inputs are larger that are to tell apart the bugs that explain the usual ones equally well.
+# How much larger the inputs are that distinguish bugs which explain the usual inputs equally well.
 _PROBES = (4.0, 0.25)
 
 
-def _told_apart(
+def _distinguished(
     subject: Subject, oracle: Oracle, scenario: Scenario, mutations: tuple[Mutation, ...]
 ) -> tuple[tuple[Mutation, ...], str]:
-    """Those of the mutations that explain the layer on other inputs too, and how the first one is known from others."""
+    """The mutations that explain the layer on other inputs too, and what distinguishes the first from the others."""
     for seed, factor in enumerate(_PROBES) if len(mutations) > 1 else ():
         called = _called(subject, scenario, _Draw(spec=oracle.spec, seed=_SEED + 1 + seed, factor=factor))
         if called is None:
@@ -241,7 +241,7 @@ def _told_apart(
             wrong = next(each for each in mutations if each not in kept)
             return kept, f"inputs {factor:g} times as large rule out “{wrong.description}”"
     others = ", ".join(f"“{each.description}”" for each in mutations[1:_MOST_MATCHES])
-    return mutations, f"no input tried tells it from {others}" if others else ""
+    return mutations, f"no input tried distinguishes it from {others}" if others else ""
 
 
 def _called(subject: Subject, scenario: Scenario, draw: _Draw) -> tuple[AttentionInputs, np.ndarray] | None:

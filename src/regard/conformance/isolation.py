@@ -224,8 +224,8 @@ def _check(request: CheckRequest, memory: int, channel: Channel, on_stage: Calla
     limit_resources(memory=memory + _LIBRARIES, file_size=memory)
     with _built(request, memory, channel, on_stage) as built:
         subject, findings = paired(request, built, on_stage)
-        told = [asdict(each) for each in findings]
-        about = {"spec": asdict(subject.spec), "capabilities": sorted(subject.capabilities), "findings": told}
+        found = [asdict(each) for each in findings]
+        about = {"spec": asdict(subject.spec), "capabilities": sorted(subject.capabilities), "findings": found}
         channel.send(event="built", name=subject.name, is_layer=subject.is_layer, **about)
         for law in laws_about(subject, chosen_laws(request.laws).values()):
             channel.send(event="trying", law=law.id)

@@ -201,7 +201,7 @@ class Spec:
 
     @property
     def says_what_is_visible(self) -> bool:
-        """True if the spec tells which inputs an output sees."""
+        """True if the spec says which inputs an output sees."""
         return self.causal is not None or self.support is not None
 
     def matrix_shapes(self) -> dict[str, tuple[int, int]]:

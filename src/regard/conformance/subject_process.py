@@ -357,8 +357,8 @@ class SubjectServer:
         return self._objects[reference["object"]]
 
     def _send_error(self, error: BaseException) -> None:
-        told = (type(error).__name__, error_text(error), code_place(error), isinstance(error, RegardError))
-        self._messages.send(("error", *told), self._refer)
+        raised = (type(error).__name__, error_text(error), code_place(error), isinstance(error, RegardError))
+        self._messages.send(("error", *raised), self._refer)
 
 
 def _description(subject: Subject) -> dict[str, Any]:

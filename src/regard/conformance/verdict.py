@@ -58,7 +58,7 @@ BugFamily = Literal[
 class Diagnosis:
     """A probable bug: its family, None where it has none, and what it is in a few words.
 
-    `note` says what told it from other bugs, or that nothing does; it is no part of what the bug is.
+    `note` says what distinguishes it from other bugs, or that nothing does. Diagnoses are compared without it.
 
     >>> str(Diagnosis("window", "one key too many"))
     'window: one key too many'

@@ -8,7 +8,7 @@ from regard.core.errors import InputError
 
 
 class PositionCode:
-    """Tells a layer the positions of its tokens; this one does nothing.
+    """Gives a layer the positions of its tokens; this one does nothing.
 
     A code overrides one or more hooks: `add` changes embeddings, `rotate` queries and keys, `bias` logits.
     Positions are a single row for all, or have an axis for every leading axis of the array they belong to.

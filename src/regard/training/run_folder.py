@@ -227,8 +227,8 @@ class RunFolder:
 
 def facts_digest(facts: Mapping[str, Any]) -> str:
     """A digest of all facts but the digests among them."""
-    told = {name: value for name, value in facts.items() if name != "digests"}
-    return content_digest(json.dumps(told, sort_keys=True).encode())
+    kept = {name: value for name, value in facts.items() if name != "digests"}
+    return content_digest(json.dumps(kept, sort_keys=True).encode())
 
 
 def _read_text(path: Path) -> str:

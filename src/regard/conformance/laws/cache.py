@@ -30,7 +30,7 @@ def _signs(trial: LawTrial, broken: list[Comparison]) -> list[Diagnosis]:
 
 
 def _is_offset(trial: LawTrial) -> bool:
-    """The probe that tells an offset from a spoiled cache: with positions given at every step, an offset is gone."""
+    """Distinguishes an offset from a spoiled cache: with positions given at every step, an offset is gone."""
     if not trial.subject.has("positions"):
         # One token repeated has the same output anywhere, unless something is lost or changed.
         x = np.repeat(trial.inputs(length=1), 8, axis=1)

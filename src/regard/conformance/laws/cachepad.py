@@ -45,7 +45,7 @@ def _compare(trial: LawTrial) -> Comparisons:
 
 
 def _signs(trial: LawTrial, _broken: list[Comparison]) -> list[Diagnosis]:
-    """Positions without padding, then padding that a mask of ones would replace, tell what is lost."""
+    """Positions without padding, then padding that a mask of ones would replace, show what is lost."""
     x = trial.inputs(length=8)
     ones, mask = np.ones(x.shape[:2], dtype=bool), mask_hiding(x.shape[0], x.shape[1], "left")
     singles = (1,) * x.shape[1]

@@ -18,7 +18,7 @@ _SET_TO_ZERO = Diagnosis("padding", "a fully masked row is set to zero")
 def _compare(trial: LawTrial) -> Comparisons:
     """A whole row is masked; in causal layers, also the first tokens of a row, which then see nothing either.
 
-    The output must be finite unless the layer declares NaN. Zero and uniform are told apart if the layer gives its
+    The output must be finite unless the layer declares NaN. Zero and uniform are distinguished if the layer gives its
     weights; without them, a single layer's zero shows in that the row's content does not matter. A whole model may
     give anything finite. No other row may change.
     """

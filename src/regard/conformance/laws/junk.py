@@ -63,7 +63,7 @@ def _control(trial: LawTrial, y: np.ndarray, mask: np.ndarray, x: np.ndarray, ju
 
 
 def _signs(trial: LawTrial, _broken: list[Comparison]) -> Diagnoses:
-    """What the outputs follow as the hidden tokens grow tells how they get in.
+    """How the outputs change as the hidden tokens grow shows how they get in.
 
     A key whose logit is set to zero adds to the output in proportion to its value. One that counts only in the
     softmax's sum adds nothing, and takes its share; one that counts only in the maximum does so at large logits alone.
