@@ -167,9 +167,9 @@ def test_more_names_than_keys_are_refused():
         CourseKeys(n=3, noise={"c": 0.1, "d": 0.1}).logits(one_head(1.0))
 
 
-def test_normalised_keys_have_a_law_only_without_isotropic_noise():
+def test_normalized_keys_have_a_law_only_without_isotropic_noise():
     with pytest.raises(DomainError, match="limit α → 0"):
-        course_keys(n=10, alpha=0.1, is_normalised=True).logits(one_head(1.0))
+        course_keys(n=10, alpha=0.1, is_normalized=True).logits(one_head(1.0))
 
 
 def test_key_space_that_does_not_fit_is_refused_before_it_is_made():

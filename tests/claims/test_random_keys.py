@@ -7,7 +7,7 @@ import pytest
 
 from regard.analysis.closed_forms.random_keys import (
     backwards_chance,
-    normalised_limit,
+    normalized_limit,
     steady_ratio,
     steady_trace_ratio,
 )
@@ -214,10 +214,10 @@ def test_an_even_share_is_reached_more_often_than_the_ceiling():
     assert verdict.value > 1 - backwards_chance(SIGMA)
 
 
-def test_normalised_keys():
+def test_normalized_keys():
     assert is_printed_as(CLAIMS["key-norm-cures"].decide({"beta": 5}).value, "0.0171745122")
     assert is_printed_as(CLAIMS["key-norm-cures"].decide({"beta": 60}).value, "0.01811596085")
-    assert is_printed_as(float(normalised_limit(SIGMA)), "0.01811596085")
+    assert is_printed_as(float(normalized_limit(SIGMA)), "0.01811596085")
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_equivalent_heads_give_identical_json(capsys):
         assert other["output"] == found[0]["output"]
 
 
-def test_a_condition_and_normalised_keys(capsys):
+def test_a_condition_and_normalized_keys(capsys):
     found = run_json(capsys, [*EXAMPLE, "--qk-norm", "--given", "gamma>0"])
     assert found["output"]["coefficient_variance"] == 0
     assert found["given"]["probability"] == pytest.approx(0.9213503964748575)

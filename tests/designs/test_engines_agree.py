@@ -36,8 +36,8 @@ def random_case(number: int) -> tuple[CourseKeys, QueryDesign, Deviation | None]
     is_certifiable = number % 2 == 0
     noise = {"a": float(rng.uniform(0.05, 1))} | ({} if is_certifiable else {"b": float(rng.uniform(0.05, 1))})
     alpha = 0.0 if is_certifiable else float(rng.choice([0.0, 0.01, 0.1]))
-    is_normalised = alpha == 0 and bool(rng.integers(2))
-    keys = CourseKeys(n=int(rng.integers(4, 9)), noise=noise, alpha=alpha, is_normalised=is_normalised)
+    is_normalized = alpha == 0 and bool(rng.integers(2))
+    keys = CourseKeys(n=int(rng.integers(4, 9)), noise=noise, alpha=alpha, is_normalized=is_normalized)
     given = Deviation(group="a", lower=-1.0) if rng.integers(2) else None
     return keys, QueryDesign(coefficients=coefficients), given
 

@@ -81,7 +81,7 @@ def test_the_scale_of_queries_without_beta_is_a_factor():
     assert COURSE.design("20 mu_a + 20 mu_b").output.variance_ratio is None
 
 
-def test_normalised_keys_are_steady_once_they_point_forwards():
+def test_normalized_keys_are_steady_once_they_point_forwards():
     report = Scenario(n=10, norm_noise="a=0.5", qk_norm=True, given="gamma>0").design(*ONE, beta=20)
     assert report.output.coefficient_variance.upper == 0
     assert report.output.within.lower == 1

@@ -167,7 +167,7 @@ def test_exact_means_variances_and_errors_under_random_keys(call, rng):
     states = random_key_states(rng)
     found = call("outputMoments", [(state,) for state in states])
     for state, moments in zip(states, found, strict=True):
-        keys = course_keys(n=state["n"], sigma2=state["sigma2"], is_normalised=state["isNormalised"])
+        keys = course_keys(n=state["n"], sigma2=state["sigma2"], is_normalized=state["isNormalised"])
         given = GAMMA_POSITIVE if state["isPositive"] else None
         a = coefficient("a")
         questions = [

@@ -53,7 +53,7 @@ def test_the_best_scale_is_best(prescriptions):
         assert certified.answer(law, SquaredError(target={"a": 0.5, "b": 0.5})).lower > best.error
 
 
-@pytest.mark.parametrize("layout", ["one head", "one head, normalised keys"])
+@pytest.mark.parametrize("layout", ["one head", "one head, normalized keys"])
 def test_gradient_descent_on_the_scale_ends_at_the_theorys(layout, prescriptions, scales):
     learned = scales[layout]
     assert learned.beta.mean == pytest.approx(prescriptions[layout].beta, rel=0.02)
@@ -92,7 +92,7 @@ def test_verdicts_hold_for_what_is_trained_and_are_refuted_for_what_is_not(presc
     queries = torch.zeros(3, 1, 5, dtype=torch.float64)
     queries[:, :, :2] = 3 * prescriptions["one head"].beta
     too_sharp = evaluate_queries(TASK, "one head", "scale", queries)
-    refuted = judge(TASK, theory, [too_sharp, scales["two heads"], scales["one head, normalised keys"]])[0]
+    refuted = judge(TASK, theory, [too_sharp, scales["two heads"], scales["one head, normalized keys"]])[0]
     assert refuted.status == "refuted"
     assert "has error" in refuted.counterexample
 

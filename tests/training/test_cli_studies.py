@@ -206,7 +206,7 @@ def test_averaging_tells_theory_training_and_findings(run, tmp_path):
     assert [row["layout"] for row in found["train"]["prescriptions"]] == [
         "one head",
         "two heads",
-        "one head, normalised keys",
+        "one head, normalized keys",
     ]
     assert found["train"]["prescriptions"][1]["beta"] is None
     for part in ("theory", "β alone", "any query"):
@@ -229,7 +229,7 @@ def test_a_finding_can_be_evaluated_again(run):
 def test_averaging_shows_itself_in_a_notebook():
     found = average(AveragingTask(n=4, num_seeds=2, steps=3), lambda *_: None)
     page = html.unescape(re.search(r'sandbox="" .* srcdoc="([^"]*)"', found._repr_html_())[1])
-    assert all(text in page for text in ("Heads that average", "one head, normalised keys", "any query"))
+    assert all(text in page for text in ("Heads that average", "one head, normalized keys", "any query"))
     assert page.count("<li class=") == len(found.verdicts)
 
 

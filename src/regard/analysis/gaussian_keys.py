@@ -21,14 +21,14 @@ class KeySpace:
 
     k_i ~ N(e_i, αI + noise_i e_i e_iᵀ)
 
-    Keys that share a name are identical in law. With `is_normalised`, every drawn key is divided by its norm.
+    Keys that share a name are identical in law. With `is_normalized`, every drawn key is divided by its norm.
     """
 
     names: tuple[str, ...]
     noise: Float[np.ndarray, " key"]
     alpha: float
     queries: Float[np.ndarray, "head key"]
-    is_normalised: bool = False
+    is_normalized: bool = False
 
 
 def isotropic_directions(rows: Sequence[Sequence[float]]) -> list[tuple[list[float], float]]:

@@ -77,7 +77,7 @@ class LogitLaw:
 
         z_h = means[g, h] + Σ_r directions[g, h, r] · δ_r,   δ_r ~ N(0, variances[g, r]) independent
 
-    δ_0 is the key's deviation along its own mean, the subject of a `Deviation`. Keys of a group in `normalised`
+    δ_0 is the key's deviation along its own mean, the subject of a `Deviation`. Keys of a group in `normalized`
     lie on the line of their mean and are divided by their norm: δ_0 becomes sign(1 + δ_0) − 1.
 
     The numbers are nested tuples, since certified answers need no arrays.
@@ -88,7 +88,7 @@ class LogitLaw:
     means: Sequence[Row]
     directions: Sequence[Sequence[Row]]
     variances: Sequence[Row]
-    normalised: frozenset[str] = frozenset()
+    normalized: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         for field in ("means", "directions", "variances"):
@@ -217,13 +217,13 @@ class CourseKeys:
 
     k_j ~ N(μ_j, αI + noise_j μ_j μ_jᵀ)
 
-    With `is_normalised`, every key is divided by its norm, which for α → 0 gives sign(γ_j) μ_j.
+    With `is_normalized`, every key is divided by its norm, which for α → 0 gives sign(γ_j) μ_j.
     """
 
     n: int
     noise: Mapping[str, float]
     alpha: float = 0.0
-    is_normalised: bool = False
+    is_normalized: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "noise", dict(self.noise))
@@ -254,9 +254,9 @@ class CourseKeys:
         >>> law.names, law.counts, law.directions, law.variances
         (('a', 'b', 'other'), (1, 1, 8), (((20.0,),), ((20.0,),), ((0.0,),)), ((0.5,), (0.0,), (0.0,)))
         """
-        if self.is_normalised and self.alpha > 0:
+        if self.is_normalized and self.alpha > 0:
             raise DomainError(
-                f"With α = {self.alpha} normalised keys have no Gaussian logits; only the limit α → 0 is a sign. "
+                f"With α = {self.alpha} normalized keys have no Gaussian logits; only the limit α → 0 is a sign. "
                 "Take alpha=0, or sample `in_key_space` with the direct engine."
             )
         named = self.names(design)
@@ -272,7 +272,7 @@ class CourseKeys:
             means=[design.row(name) for name in groups],
             directions=[list(zip(*(direction for direction, _ in spread), strict=True)) for spread in padded],
             variances=[[variance for _, variance in spread] for spread in padded],
-            normalised=frozenset(self.noise) if self.is_normalised else frozenset(),
+            normalized=frozenset(self.noise) if self.is_normalized else frozenset(),
         )
 
     def in_key_space(self, design: QueryDesign) -> "KeySpace":
@@ -293,7 +293,7 @@ class CourseKeys:
             noise=np.array([self.noise.get(name, 0.0) for name in names]),
             alpha=self.alpha,
             queries=np.array([design.row(name) for name in names]).T,
-            is_normalised=self.is_normalised,
+            is_normalized=self.is_normalized,
         )
 
     def _spread(self, name: str, design: QueryDesign) -> list[tuple[tuple[float, ...], float]]:
@@ -308,9 +308,9 @@ class CourseKeys:
         return [own, *((tuple(direction), self.alpha * variance) for direction, variance in found)]
 
 
-def course_keys(*, n: int, sigma2: float = 0.5, alpha: float = 0.0, is_normalised: bool = False) -> CourseKeys:
+def course_keys(*, n: int, sigma2: float = 0.5, alpha: float = 0.0, is_normalized: bool = False) -> CourseKeys:
     """The keys of the course: only a is uncertain along its mean, k_a ≈ γμ_a with γ ~ N(1, σ²)."""
-    return CourseKeys(n=n, noise={"a": sigma2}, alpha=alpha, is_normalised=is_normalised)
+    return CourseKeys(n=n, noise={"a": sigma2}, alpha=alpha, is_normalized=is_normalized)
 
 
 def read_noise(text: str) -> dict[str, float]:

@@ -115,7 +115,7 @@ def attention_block(
     mask: Bool[Array, "*#batch #position #position"] | None = None,
     rule: AttentionRule = PLAIN,
 ) -> Float[Array, "*batch position output"]:
-    """Self-attention followed by a feed-forward layer, with no residual and no normalisation.
+    """Self-attention followed by a feed-forward layer, with no residual and no normalization.
 
         Q = XW_Q,  K = XW_K,  V = XW_V,  H = softmax(QKᵀ/√d)V,  Z = ReLU(HW_1 + 1b_1)W_2 + 1b_2
 

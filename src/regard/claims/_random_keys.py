@@ -79,10 +79,10 @@ class CourseSetting:
         return self.step_error * (1 + 1 / self.sigma)
 
     def certified(
-        self, design: DesignAtScale, questions: Sequence[Question], *, is_normalised: bool = False
+        self, design: DesignAtScale, questions: Sequence[Question], *, is_normalized: bool = False
     ) -> tuple[Estimate, ...]:
         """Certified enclosures of the answers."""
-        keys = course_keys(n=self.n, sigma2=self.sigma2, is_normalised=is_normalised)
+        keys = course_keys(n=self.n, sigma2=self.sigma2, is_normalized=is_normalized)
         return certified.answers(keys.logits(design(self.beta)), questions)
 
     def sampled(
@@ -93,10 +93,10 @@ class CourseSetting:
         return monte_carlo.answers(law, questions, draws=draws, seed=seed, confidence=_CONFIDENCE)
 
     def sampled_directly(
-        self, design: DesignAtScale, questions: Sequence[Question], *, seed: int, is_normalised: bool
+        self, design: DesignAtScale, questions: Sequence[Question], *, seed: int, is_normalized: bool
     ) -> tuple[Estimate, ...]:
         """The answers from draws of whole keys, divided by their norms if asked for."""
-        keys = course_keys(n=self.n, sigma2=self.sigma2, is_normalised=is_normalised)
+        keys = course_keys(n=self.n, sigma2=self.sigma2, is_normalized=is_normalized)
         lookup = keys.in_key_space(design(self.beta))
         return direct.answers(lookup, questions, draws=_DIRECT_DRAWS, seed=seed, confidence=_CONFIDENCE)
 

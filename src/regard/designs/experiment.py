@@ -57,8 +57,8 @@ class Experiment:
 
     @property
     def has_gaussian_logits(self) -> bool:
-        """True unless noisy keys are normalised."""
-        return not (self.keys.is_normalised and self.keys.alpha > 0)
+        """True unless noisy keys are normalized."""
+        return not (self.keys.is_normalized and self.keys.alpha > 0)
 
     @cached_property
     def law(self) -> LogitLaw:

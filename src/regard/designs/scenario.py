@@ -82,7 +82,7 @@ class Scenario:
 
     def __post_init__(self) -> None:
         noise = read_noise(self.norm_noise) if isinstance(self.norm_noise, str) else dict(self.norm_noise)
-        keys = CourseKeys(n=self.n, noise=noise, alpha=self.alpha, is_normalised=self.qk_norm)
+        keys = CourseKeys(n=self.n, noise=noise, alpha=self.alpha, is_normalized=self.qk_norm)
         object.__setattr__(self, "norm_noise", noise)
         object.__setattr__(self, "keys", keys)
 
@@ -247,5 +247,5 @@ class _Evaluation:
 
 
 def _lengths(experiment: Experiment) -> LogitLaw:
-    """The law before normalisation, in which conditions on lengths have their probability."""
-    return replace(experiment.keys, is_normalised=False).logits(experiment.design)
+    """The law before normalization, in which conditions on lengths have their probability."""
+    return replace(experiment.keys, is_normalized=False).logits(experiment.design)

@@ -58,7 +58,7 @@ def setting_line(report: DesignReport) -> str:
     parts += [f"{letters.get(name, name)} = {value:g}" for name, value in setting["scalars"].items()]
     parts += [f"γ_{key} ~ N(1, {noise + setting['alpha']:g})" for key, noise in setting["norm_noise"].items()]
     parts += [f"α = {setting['alpha']:g}"] if setting["alpha"] else []
-    parts += ["keys normalised"] if setting["qk_norm"] else []
+    parts += ["keys normalized"] if setting["qk_norm"] else []
     if report.given is not None and report.chance is not None:
         parts.append(f"given {report.given} (probability {number(report.chance)})")
     error = report.output.squared_error

@@ -15,7 +15,7 @@ from regard.core.errors import InputError
 from regard.positions._code import PositionCode, even_width, positions_like
 
 RotaryLayout: TypeAlias = Literal["interleaved", "half-split"]
-"""Which numbers make a pair: neighbors (x_0, x_1), (x_2, x_3), … or one from each half (x_i, x_{i+d/2})."""
+"""Which numbers make a pair: neighbours (x_0, x_1), (x_2, x_3), … or one from each half (x_i, x_{i+d/2})."""
 
 Ramp: TypeAlias = Literal["whole-pairs", "pairs", "rotations"]
 """What YaRN's ramp is linear in: whole pairs (as in the released code), pairs (gpt-oss) or rotations (the paper)."""

@@ -130,7 +130,7 @@ def _cells_svg(figure: HeatMap, values: _Table, bar: Scale, at: tuple[float, flo
 
 
 def _coarser(values: _Table) -> Float[np.ndarray, "fewer_rows fewer_columns"]:
-    """Means of neighboring pairs along the longer side."""
+    """Means of neighbouring pairs along the longer side."""
     axis = 0 if values.shape[0] >= values.shape[1] else 1
     length = values.shape[axis]
     starts = np.arange(0, length, 2)

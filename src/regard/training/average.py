@@ -22,7 +22,7 @@ from regard.render.page import Page, notebook_frame, render_page, render_statuse
 from regard.render.terminal import say, show_columns, status_label
 from regard.training.statistics import MeanInterval, mean_interval
 
-HeadLayout: TypeAlias = Literal["one head", "two heads", "one head, normalised keys"]
+HeadLayout: TypeAlias = Literal["one head", "two heads", "one head, normalized keys"]
 Reach: TypeAlias = Literal["scale", "plane", "free"]
 LAYOUTS: tuple[HeadLayout, ...] = get_args(HeadLayout)
 REACHES: tuple[Reach, ...] = get_args(Reach)
@@ -67,7 +67,7 @@ class AveragingTask:
 
     def keys(self, layout: HeadLayout) -> CourseKeys:
         """The keys that a layout attends to."""
-        return course_keys(n=self.n, sigma2=self.sigma2, is_normalised=layout == "one head, normalised keys")
+        return course_keys(n=self.n, sigma2=self.sigma2, is_normalized=layout == "one head, normalized keys")
 
     @property
     def command(self) -> str:
@@ -194,7 +194,7 @@ def learn_queries(task: AveragingTask, layout: HeadLayout, reach: Reach) -> Floa
         for step in range(task.steps):
             optimizer.param_groups[0]["lr"] = _RATES[reach] * (1 + math.cos(math.pi * step / task.steps)) / 2
             lengths = _draw_lengths(task, generator)
-            if task.keys(layout).is_normalised:
+            if task.keys(layout).is_normalized:
                 lengths = lengths.sign()
             # Seeds share nothing, so the sum of their errors trains each on its own.
             error = _squared_errors(_queries(free, task, layout, reach), lengths).mean(dim=-1).sum()

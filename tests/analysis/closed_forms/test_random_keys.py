@@ -57,12 +57,12 @@ def test_reliability_is_the_share_of_draws_above_the_threshold():
     assert share == pytest.approx(0.5 * math.erfc(-score / math.sqrt(2)), abs=5 * 0.35 / math.sqrt(200_000))
 
 
-def test_a_normalised_key_has_two_weights():
+def test_a_normalized_key_has_two_weights():
     weights = theory.one_head_weight(np.array([5.0, -5.0]), 5.0, 10)
     chance = theory.backwards_chance(SIGMA)
     mean = (1 - chance) * weights[0] + chance * weights[1]
     exact = (1 - chance) * (weights[0] - mean) ** 2 + chance * (weights[1] - mean) ** 2
-    assert theory.normalised_variance(5.0, 10, SIGMA) == pytest.approx(exact, rel=1e-12)
+    assert theory.normalized_variance(5.0, 10, SIGMA) == pytest.approx(exact, rel=1e-12)
 
 
 def test_balls_enclose_what_floats_give():
@@ -70,7 +70,7 @@ def test_balls_enclose_what_floats_give():
         (theory.given_positive_bound, (20.0, 10.0, SIGMA)),
         (theory.given_positive_slope, (10.0, SIGMA)),
         (theory.steady_trace_ratio, (SIGMA, 10.0)),
-        (theory.normalised_variance, (5.0, 10.0, SIGMA)),
+        (theory.normalized_variance, (5.0, 10.0, SIGMA)),
     ]:
         assert float(form(*map(arb, arguments))) == pytest.approx(float(form(*arguments)), rel=1e-12)
 

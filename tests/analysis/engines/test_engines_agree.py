@@ -56,10 +56,10 @@ QUESTIONS = [
 ]
 
 
-@pytest.mark.parametrize("is_normalised", [False, True])
+@pytest.mark.parametrize("is_normalized", [False, True])
 @pytest.mark.parametrize("design", [one_head(5.0), two_heads(5.0), MIXED], ids=["one", "two", "mixed"])
-def test_all_three_engines_agree_on_one_random_direction(design, is_normalised):
-    keys = course_keys(n=6, is_normalised=is_normalised)
+def test_all_three_engines_agree_on_one_random_direction(design, is_normalized):
+    keys = course_keys(n=6, is_normalized=is_normalized)
     proved = certified.answers(keys.logits(design), QUESTIONS)
     sampled = monte_carlo.answers(keys.logits(design), QUESTIONS, draws=50_000, seed=11, confidence=SURE)
     plain = direct.answers(keys.in_key_space(design), QUESTIONS, draws=20_000, seed=12, confidence=SURE)

@@ -149,9 +149,9 @@ def test_the_direct_engine_draws_the_keys_of_the_law():
     assert plain[0].width < 0.05
 
 
-def test_normalised_noisy_keys_approach_their_limit_in_key_space():
-    truth = certified.answer(course_keys(n=5, is_normalised=True).logits(one_head(5.0)), Mean(of=weight("a")))
-    noisy = CourseKeys(n=5, noise={"a": 0.5}, alpha=1e-8, is_normalised=True).in_key_space(one_head(5.0))
+def test_normalized_noisy_keys_approach_their_limit_in_key_space():
+    truth = certified.answer(course_keys(n=5, is_normalized=True).logits(one_head(5.0)), Mean(of=weight("a")))
+    noisy = CourseKeys(n=5, noise={"a": 0.5}, alpha=1e-8, is_normalized=True).in_key_space(one_head(5.0))
     # The seed is fixed; at this confidence a correct engine fails with probability 1e-4, tiny α included.
     [sampled] = direct.answers(noisy, [Mean(of=weight("a"))], draws=20_000, seed=2, confidence=1 - 1e-4)
     assert overlap(sampled, truth)

@@ -194,8 +194,8 @@ def test_reliability_stays_under_its_ceiling(beta, reliability):
     assert found.upper < 0.92135
 
 
-def test_normalised_keys_are_steady_given_the_sign():
-    keys = {"is_normalised": True}
+def test_normalized_keys_are_steady_given_the_sign():
+    keys = {"is_normalized": True}
     assert is_printed_as(certified.answer(law(one_head, 5.0, **keys), Variance(of=weight("a"))), "0.0171745122")
     assert is_printed_as(certified.answer(law(one_head, 60.0, **keys), Variance(of=weight("a"))), "0.01811596085")
     steady = certified.answer(law(one_head, 5.0, **keys), Variance(of=weight("a"), given=GAMMA_POSITIVE))

@@ -101,17 +101,17 @@ def ceiling_score(sigma: Any) -> Any:
     return 1 / sigma
 
 
-def normalised_variance(beta: Any, n: Any, sigma: Any) -> Any:
-    """Φ(1/σ)Φ(−1/σ)(w₊ − w₋)²: one head's variance of w_a when keys are normalised, so that γ = ±1.
+def normalized_variance(beta: Any, n: Any, sigma: Any) -> Any:
+    """Φ(1/σ)Φ(−1/σ)(w₊ − w₋)²: one head's variance of w_a when keys are normalized, so that γ = ±1.
 
     w₊ = e^β/(2e^β + n−2),  w₋ = e^{−β}/(e^{−β} + e^β + n−2)
     """
     forward, backward = average_weight(beta, n), one_head_weight(-beta, beta, n)
-    return 4 * normalised_limit(sigma) * (forward - backward) ** 2
+    return 4 * normalized_limit(sigma) * (forward - backward) ** 2
 
 
-def normalised_limit(sigma: Any) -> Any:
-    """Φ(1/σ)Φ(−1/σ)/4: its limit as β → ∞, and that of v_a's coefficient under two heads without normalising."""
+def normalized_limit(sigma: Any) -> Any:
+    """Φ(1/σ)Φ(−1/σ)/4: its limit as β → ∞, and that of v_a's coefficient under two heads without normalizing."""
     return 1 / (4 * steady_ratio(sigma))
 
 

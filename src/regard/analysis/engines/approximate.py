@@ -35,7 +35,7 @@ class OutputGrid:
         curves = [_WeightCurve.of(law, group, head, factor) for head in heads]
         if not moves:
             places, stretches = [0.0], [(1.0, 0, 0)]
-        elif law.names[group] in law.normalised:
+        elif law.names[group] in law.normalized:
             places, stretches = _signs(law, group, given)
         else:
             bends = [place for curve in {*curves} for place in curve.bends(fineness)]

@@ -85,7 +85,7 @@ def _own_deviation(drawn: Float[np.ndarray, "draw key width"]) -> Float[np.ndarr
 
 def _read(drawn: Float[np.ndarray, "draw key width"], keys: KeySpace, outline: LogitLaw) -> Draws:
     """The attention of every query over every drawn set of keys, summed by name."""
-    seen = drawn / np.linalg.norm(drawn, axis=2, keepdims=True) if keys.is_normalised else drawn
+    seen = drawn / np.linalg.norm(drawn, axis=2, keepdims=True) if keys.is_normalized else drawn
     logits = seen @ keys.queries.T
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     weights = powers / powers.sum(axis=1, keepdims=True)

@@ -59,7 +59,7 @@ class LawArrays:
     means: Float[np.ndarray, "group head"]
     directions: Float[np.ndarray, "group head rank"]
     variances: Float[np.ndarray, "group rank"]
-    normalised: frozenset[str]
+    normalized: frozenset[str]
 
     @classmethod
     def of(cls, law: LogitLaw) -> "LawArrays":
@@ -71,7 +71,7 @@ class LawArrays:
             means=np.array(law.means, dtype=np.float64),
             directions=np.array(law.directions, dtype=np.float64).reshape(shape),
             variances=np.array(law.variances, dtype=np.float64).reshape(shape[0], shape[2]),
-            normalised=law.normalised,
+            normalized=law.normalized,
         )
 
     @property
@@ -112,7 +112,7 @@ def numbers_per_draw(law: LawArrays) -> int:
 
 def noiseless(law: LawArrays) -> Draws:
     """The weights when every key is at its mean."""
-    still = replace(law, variances=np.zeros_like(law.variances), normalised=frozenset())
+    still = replace(law, variances=np.zeros_like(law.variances), normalized=frozenset())
     return sample(still, np.random.default_rng(0), 1, None)
 
 
@@ -153,7 +153,7 @@ def _single_deviations(
 
 def _seen(law: LawArrays, group: int, deviation: Float[np.ndarray, "*draws"]) -> Float[np.ndarray, "*draws"]:
     """The deviation that queries see: sign(1 + δ) − 1 if the key was divided by its norm, otherwise δ."""
-    return np.sign(1 + deviation) - 1 if law.names[group] in law.normalised else deviation
+    return np.sign(1 + deviation) - 1 if law.names[group] in law.normalized else deviation
 
 
 def _fill_group(law: LawArrays, group: int, rng: np.random.Generator, sums: _Sums) -> None:
@@ -188,7 +188,7 @@ def _draw_logits(
     spreads = np.sqrt(law.variances[group, columns])
     for each in deviations:
         rng.standard_normal(out=each)
-    if law.names[group] in law.normalised:
+    if law.names[group] in law.normalized:
         deviations[0][...] = _seen(law, group, spreads[0] * deviations[0])
         spreads = np.ones(1)
     for head, logit in enumerate(logits):
@@ -213,7 +213,7 @@ def _add_chunk(logits: Float[np.ndarray, "head draw key"], group: int, sums: _Su
 
 
 def _weights(sums: _Sums, deviation: Float[np.ndarray, "group draw"]) -> Draws:
-    """Softmax over all groups: the sums of each group, rescaled to the common maximum and normalised."""
+    """Softmax over all groups: the sums of each group, rescaled to the common maximum and normalized."""
     shrink = np.exp(sums.top - sums.top.max(axis=0))
     shrink /= (sums.total * shrink).sum(axis=0)
     return Draws(

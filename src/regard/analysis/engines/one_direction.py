@@ -323,13 +323,13 @@ def _too_random(law: LogitLaw, moving: Sequence[Sequence[int]], given: Deviation
 
 
 def _spread(law: LogitLaw, group: int, variance: arb, given: Deviation | None) -> Spread:
-    """The law of δ: normal between the bounds of the condition, or the two signs of a normalised key."""
+    """The law of δ: normal between the bounds of the condition, or the two signs of a normalized key."""
     if variance == 0:
         return DiscreteSpread(points=((arb(1), arb(0)),))
     applies = given is not None and given.group == law.names[group]
     low, high = (given.lower, given.upper) if given is not None and applies else (-math.inf, math.inf)
     stretch = NormalSpread(variance=variance, lower=low, upper=high)
-    if law.names[group] not in law.normalised:
+    if law.names[group] not in law.normalized:
         return stretch
     if low >= -1 or high <= -1:
         return DiscreteSpread(points=((arb(1), arb(0 if low >= -1 else -2)),))

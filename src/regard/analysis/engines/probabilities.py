@@ -19,7 +19,7 @@ Bounds = tuple[float, float]
 _MAX_PIECES = 4096
 _MAX_ROUNDS = 300
 _FINEST_STEP = 4e-16
-# Bisection soon takes narrower pieces down to neighboring doubles, so searching for a root is not worth it.
+# Bisection soon takes narrower pieces down to neighbouring doubles, so searching for a root is not worth it.
 _MIN_RELATIVE_WIDTH = 1e-12
 # How much of a probability counts: all, none, or anything in between.
 _SHARE_INSIDE = {True: lambda: arb(1), False: lambda: arb(0), None: lambda: arb(0.5, 0.5)}
@@ -258,7 +258,7 @@ def _shares(law: OneDirectionLaw, place: float) -> tuple[arb, ...]:
 
 
 def _joined(stretches: list[Bounds]) -> list[Bounds]:
-    """The intervals, neighbors merged, so that their probability is rounded only once."""
+    """The intervals, neighbours merged, so that their probability is rounded only once."""
     joined: list[Bounds] = []
     for low, high in sorted(stretches):
         if joined and joined[-1][1] == low:

@@ -199,7 +199,7 @@ def _answers(
 
 
 def _merged(left: list[Record], right: list[Record]) -> list[Record]:
-    """Two neighboring ranges of draws as one; the order never depends on which thread finished first."""
+    """Two neighbouring ranges of draws as one; the order never depends on which thread finished first."""
     return [x.merged(y) if isinstance(x, Moments) else np.concatenate([x, y]) for x, y in zip(left, right, strict=True)]
 
 

@@ -94,7 +94,7 @@ CLAIM = Claim(
     r"\|f(X)-f(Y)\|\le L\,\|X-Y\|",
     expected="refuted",
     parameters=(real("L", 50.0, lower=0),),
-    conditions=("inputs of any size", "no normalisation before"),
+    conditions=("inputs of any size", "no normalization before"),
     # ∂f₁/∂x₁ at x = (0, R, −R) as a function of R, and whether a single constant bounds all slopes.
     form=Form(is_bounded=True, slope=self_attention_slope),
     near_misses=(

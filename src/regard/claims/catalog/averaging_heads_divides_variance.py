@@ -1,4 +1,4 @@
-"""What averaging many heads gains, and how many copies of one query it takes to beat two specialised heads."""
+"""What averaging many heads gains, and how many copies of one query it takes to beat two specialized heads."""
 
 from dataclasses import replace
 

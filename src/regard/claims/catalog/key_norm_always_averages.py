@@ -1,4 +1,4 @@
-"""Misconception: with normalised keys one head always averages."""
+"""Misconception: with normalized keys one head always averages."""
 
 from regard.analysis.closed_forms.arithmetic import normal_tail
 from regard.analysis.closed_forms.random_keys import backwards_chance, ceiling_score, one_head_weight
@@ -63,14 +63,14 @@ def _compared(trial: Trial, setting: CourseSetting, found: tuple[Estimate, ...])
 
 def _by_enclosure(trial: Trial) -> list[Evidence]:
     setting = CourseSetting.of(trial.at)
-    found = setting.certified(one_head, _questions(trial, setting), is_normalised=True)
+    found = setting.certified(one_head, _questions(trial, setting), is_normalized=True)
     return _compared(trial, setting, found)
 
 
 def _by_direct_sampling(trial: Trial) -> list[Evidence]:
     """Whole keys, drawn and divided by their norms."""
     setting, seed = CourseSetting.of(trial.at).with_few_keys, trial.seed
-    found = setting.sampled_directly(one_head, _questions(trial, setting), seed=seed, is_normalised=True)
+    found = setting.sampled_directly(one_head, _questions(trial, setting), seed=seed, is_normalized=True)
     return _compared(trial, setting, found)
 
 
@@ -81,7 +81,7 @@ def _figure(at: Settings) -> Chart:
     edges = [ends[0] - 0.01, ends[0] + 0.01, ends[1] - 0.01, ends[1] + 0.01]
     return Chart(
         title="Half, or nothing",
-        caption=f"The values of w_a with normalised keys, n = {at.n:g}, β = {at.beta:g}, σ² = {at.sigma2:g}: near ½ if "
+        caption=f"The values of w_a with normalized keys, n = {at.n:g}, β = {at.beta:g}, σ² = {at.sigma2:g}: near ½ if "
         f"γ > 0, and nearly 0 if γ < 0, which has probability {backwards:.3g}.",
         x=Axis(label="weight w_a", lower=-0.1, upper=1.0),
         y=Axis(label="probability", lower=0.0, upper=1.05),
@@ -93,7 +93,7 @@ def _figure(at: Settings) -> Chart:
 CLAIM = Claim(
     id="key-norm-always-averages",
     section="3 two heads",
-    statement="normalising keys (k/‖k‖) makes one head, q = β(μ_a+μ_b), always average: "
+    statement="normalizing keys (k/‖k‖) makes one head, q = β(μ_a+μ_b), always average: "
     "P(w_a = e^β/(2e^β+n−2)) = 1, which is ½ in the limit of large β",
     latex=r"k/\|k\|,\ q=\beta(\mu_a+\mu_b):\quad P\Big(w_a=\frac{e^\beta}{2e^\beta+n-2}\Big)=1",
     expected="refuted",
@@ -117,8 +117,8 @@ CLAIM = Claim(
     derivation="k_a/‖k_a‖ = sign(γ)μ_a: the length is gone, the sign is not. If γ < 0 the key is −μ_a with logit "
     "−β, and nearly all the weight goes to b. So w_a takes just two values, w₊ with probability Φ(1/σ) and w₋ with "
     "Φ(−1/σ), which is 0.0786496 at σ² = ½; n = 10, β = 20: w₊ = 0.5 and w₋ = 4e-18. At any large β one output in "
-    "thirteen is v_b rather than the mean. See `key-norm-cures` for what normalising does achieve.",
+    "thirteen is v_b rather than the mean. See `key-norm-cures` for what normalizing does achieve.",
     source="CS224N assignment 4, question 1(d); Henry et al. 2020, Query-key normalization for Transformers",
     figure=_figure,
-    demonstration="swing?beta=20&isNormalised=1",
+    demonstration="swing?beta=20&isNormalized=1",
 )

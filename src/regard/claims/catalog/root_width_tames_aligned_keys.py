@@ -88,7 +88,7 @@ CLAIM = Claim(
     derivation="kᵀq is a sum of d products of mean ρ each: dρ in total. √d is the size of the noise in such a sum, not "
     "of its mean, so it suits only independent q and k (see `scale-keeps-variance`). With k = q the mean logit is √d: "
     "8 at d = 64, 11.3 at d = 128. Training aligns queries with keys, which is why the μP "
-    "parametrisation divides by d instead.",
+    "parametrization divides by d instead.",
     source="Yang et al. 2022, Tensor Programs V: tuning large neural networks via zero-shot hyperparameter transfer",
     figure=_figure,
 )
