@@ -13,11 +13,6 @@ export function normalTail(x) {
   return x < 2.5 ? 0.5 - normalDensity(x) * oddSeries(x) : normalDensity(x) * millsRatio(x);
 }
 
-// Φ(x), the probability below x.
-export function normalCdf(x) {
-  return normalTail(-x);
-}
-
 // Σ x^{2k+1}/(2k+1)!! = (Φ(x) − ½)/φ(x); all terms have the sign of x, so nothing cancels.
 function oddSeries(x) {
   let term = x;
