@@ -6,9 +6,9 @@ A new code is a new file that defines a `PositionCode` and assigns it to `CODE`.
 import sys
 
 from regard.core.catalog import discover
-from regard.positions._code import PositionCode
+from regard.positions._code import ModelSizes, PositionCode
 
-__all__ = ["PositionCode", "codes"]
+__all__ = ["ModelSizes", "PositionCode", "codes"]
 
 
 def codes() -> dict[str, type[PositionCode]]:

@@ -1,5 +1,8 @@
 """The base class of position codes: three hooks, each of which does nothing by default."""
 
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
@@ -7,12 +10,28 @@ from regard.core.axes import Array, Float, Real
 from regard.core.errors import InputError
 
 
+@dataclass(frozen=True, kw_only=True)
+class ModelSizes:
+    """What a position code may have to know about a model."""
+
+    width: int
+    head_width: int
+    num_heads: int
+    max_length: int
+
+
 class PositionCode:
     """Gives a layer the positions of its tokens; this one does nothing.
 
-    A code overrides one or more hooks: `add` changes embeddings, `rotate` queries and keys, `bias` logits.
+    A code overrides one or more hooks: `add` changes embeddings, `rotate` queries and keys, `bias` logits. A code with
+    a field `table` is learned.
     Positions are a single row for all, or have an axis for every leading axis of the array they belong to.
     """
+
+    @classmethod
+    def for_model(cls, sizes: ModelSizes) -> Self:  # noqa: ARG003
+        """The code of a model of these sizes before training: a table that is learned starts at zero."""
+        return cls()
 
     def add(
         self,

@@ -1,13 +1,14 @@
 """ALiBi: logits fall linearly with distance, with a slope for each head."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
 from regard.core.axes import Array, Float, Real
 from regard.core.errors import InputError
-from regard.positions._code import PositionCode, distances
+from regard.positions._code import ModelSizes, PositionCode, distances
 
 
 def alibi_slopes(num_heads: int) -> Float[np.ndarray, " head"]:
@@ -43,6 +44,11 @@ class Alibi(PositionCode):
     """
 
     num_heads: int
+
+    @classmethod
+    def for_model(cls, sizes: ModelSizes) -> Self:
+        """A slope for every head."""
+        return cls(num_heads=sizes.num_heads)
 
     def __post_init__(self) -> None:
         alibi_slopes(self.num_heads)

@@ -1,12 +1,14 @@
 """Learned codes: a table with one vector per position, added to the embeddings."""
 
 from dataclasses import dataclass
+from typing import Self
 
+import numpy as np
 from array_api_compat import array_namespace
 
 from regard.core.axes import Array, Float, Int
 from regard.core.errors import InputError
-from regard.positions._code import PositionCode, positions_like
+from regard.positions._code import ModelSizes, PositionCode, positions_like
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -21,6 +23,11 @@ class Learned(PositionCode):
     """
 
     table: Float[Array, "position width"]
+
+    @classmethod
+    def for_model(cls, sizes: ModelSizes) -> Self:
+        """A row for every position."""
+        return cls(table=np.zeros((sizes.max_length, sizes.width)))
 
     def add(
         self, embeddings: Float[Array, "*batch position width"], positions: Int[Array, "*#batch position"]

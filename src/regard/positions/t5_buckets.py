@@ -1,13 +1,14 @@
 """T5's buckets: each distance belongs to a bucket, and each bucket has a learned bias per head."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
 from regard.core.axes import Array, Float, Int
 from regard.core.errors import InputError
-from regard.positions._code import PositionCode, distances
+from regard.positions._code import ModelSizes, PositionCode, distances
 
 
 def t5_bucket(
@@ -65,6 +66,9 @@ def _starts(num_buckets: int, max_distance: int) -> Int[np.ndarray, " bucket"]:
     return np.asarray(starts, dtype=np.int64)
 
 
+_NUM_BUCKETS = 32
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class T5Buckets(PositionCode):
     """Adds the same bias to the logits of a head for all distances in a bucket.
@@ -81,6 +85,12 @@ class T5Buckets(PositionCode):
     table: Float[Array, "bucket head"]
     max_distance: int = 128
     is_causal: bool = False
+
+    @classmethod
+    def for_model(cls, sizes: ModelSizes) -> Self:
+        """Causal buckets for all distances."""
+        table = np.zeros((_NUM_BUCKETS, sizes.num_heads))
+        return cls(table=table, max_distance=max(sizes.max_length, _NUM_BUCKETS), is_causal=True)
 
     def __post_init__(self) -> None:
         _side(self.table.shape[0], self.max_distance, self.is_causal)

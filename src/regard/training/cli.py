@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from regard.core.catalog import entry_names
 from regard.core.errors import InputError
 from regard.core.files import ensure_writable, write_atomically
 from regard.render.command_line import ExitCode, complain, ensure_writable_reports, write_json
@@ -57,9 +58,7 @@ _run_options = _with_options(
         help="fast, classic, scratch, or a TOML file.",
     ),
     _data_options,
-    click.option(
-        "--positions", metavar="CODE", help="Position code: none, learned, sinusoidal, rotary, alibi, t5_buckets."
-    ),
+    click.option("--positions", metavar="CODE", help=f"Position code: {', '.join(entry_names('regard.positions'))}."),
     click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="Override a setting: model.width=192."),
     click.option(
         "--minutes", type=float, help="Time budget; converted to a step count after a short benchmark.  [default: 3]"

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from regard.core.axes import Float
 from regard.training.model.config import ModelConfig
 from regard.training.model.layers import Dense, rms_norm
-from regard.training.model.positions import rotate
+from regard.training.model.positions import Rotation
 
 
 class LayerKVCache:
@@ -48,10 +48,10 @@ class KVCache:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AttentionContext:
-    """What all layers share about a batch: the bias of the logits (−∞ for hidden keys) and rotary cosines and sines."""
+    """What all layers share about a batch: the bias of the logits (−∞ for hidden keys), and how heads are rotated."""
 
     bias: Float[Tensor, "batch #head query key"]
-    angles: tuple[Tensor, Tensor] | None = None
+    rotate: Rotation | None = None
 
 
 class SelfAttention(nn.Module):
@@ -111,7 +111,7 @@ class SelfAttention(nn.Module):
     def _positioned(self, heads: Tensor, context: AttentionContext) -> Tensor:
         if self.is_normed:
             heads = rms_norm(heads)
-        return heads if context.angles is None else rotate(heads, *context.angles)
+        return heads if context.rotate is None else context.rotate(heads)
 
     def _repeated(self, heads: Tensor) -> Tensor:
         return heads if self.kv_heads == self.num_heads else heads.repeat_interleave(self.num_heads // self.kv_heads, 1)

@@ -174,12 +174,12 @@ class Decoder(nn.Module):
         visible: Bool[Tensor, "batch query key"],
         dtype: torch.dtype,
     ) -> AttentionContext:
-        """The biases and angles for queries and keys at these positions."""
+        """The biases for queries and keys at these positions, and the rotation of both."""
         bias = torch.zeros(visible.shape, dtype=dtype).masked_fill_(~visible, -torch.inf).unsqueeze(1)
-        position_bias, rotary = self.places.bias(queries, keys), self.places.rotary
+        position_bias = self.places.bias(queries, keys)
         return AttentionContext(
             bias=bias if position_bias is None else bias + position_bias.to(dtype),
-            angles=None if rotary is None else rotary.at(queries, dtype),
+            rotate=self.places.rotation(queries, dtype),
         )
 
     @property

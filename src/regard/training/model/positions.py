@@ -1,110 +1,109 @@
 """Position codes inside a decoder: what each adds to embeddings, rotates or adds to logits, with its learned table."""
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from regard.core.axes import Float, Int
-from regard.core.errors import InputError
-from regard.positions.alibi import Alibi
+from regard.positions import ModelSizes, PositionCode, codes
 from regard.positions.rotary import Rotary
 from regard.positions.sinusoidal import sinusoid
-from regard.positions.t5_buckets import t5_bucket
 from regard.training.model.config import ModelConfig
+
+Rotation: TypeAlias = Callable[[Tensor], Tensor]
 
 
 class PositionEncoding(nn.Module):
-    """How a decoder encodes positions. This base class does not encode them at all."""
+    """How a decoder encodes positions: by the hooks of any position code, whose table it learns if there is one."""
 
-    def __init__(self) -> None:
+    table: Tensor | None
+
+    def __init__(self, code: PositionCode) -> None:
         super().__init__()
-        # Not a class attribute: that would hide the submodule of a subclass.
-        self.rotary: RotaryAngles | None = None
+        self._code = code
+        table = getattr(code, "table", None)
+        self.register_parameter("table", None if table is None else nn.Parameter(torch.tensor(table).float()))
+
+    @property
+    def code(self) -> PositionCode:
+        """The code with what has been learned."""
+        return self._code if self.table is None else replace(self._code, table=self.table)  # type: ignore[type-var]
 
     def add(
-        self,
-        embeddings: Float[Tensor, "batch position width"],
-        positions: Int[Tensor, "batch position"],  # noqa: ARG002
+        self, embeddings: Float[Tensor, "batch position width"], positions: Int[Tensor, "batch position"]
     ) -> Float[Tensor, "batch position width"]:
         """The embeddings with their positions added."""
-        return embeddings
+        return self.code.add(embeddings, positions)
+
+    def rotation(self, positions: Int[Tensor, "batch position"], dtype: torch.dtype) -> Rotation | None:  # noqa: ARG002
+        """What rotates queries and keys at these positions, if anything does."""
+        code = self.code
+        return None if type(code).rotate is PositionCode.rotate else lambda x: code.rotate(x, positions[:, None])
 
     def bias(
-        self,
-        queries: Int[Tensor, "batch query"],  # noqa: ARG002
-        keys: Int[Tensor, "batch key"],  # noqa: ARG002
+        self, queries: Int[Tensor, "batch query"], keys: Int[Tensor, "batch key"]
     ) -> Float[Tensor, "batch head query key"] | None:
         """What is added to the logits, if anything."""
-        return None
-
-
-class _Rotary(PositionEncoding):
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        code = Rotary(base=config.rotary_base, layout="half-split")
-        self.rotary = RotaryAngles(code, config.head_width, config.max_length)
-
-
-class _Additive(PositionEncoding):
-    table: Tensor
-
-    def add(self, embeddings: Tensor, positions: Tensor) -> Tensor:
-        return embeddings + self.table[positions].to(embeddings.dtype)
-
-
-class _Learned(_Additive):
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.table = nn.Parameter(0.02 * torch.randn(config.max_length, config.width))
-
-
-class _Sinusoidal(_Additive):
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        waves = torch.from_numpy(sinusoid(np.arange(config.max_length), width=config.width))
-        # About as large as the embeddings: those of a lean model are normalized, others start small.
-        self.register_buffer("table", waves if config.is_lean else 0.02 * waves, persistent=False)
-
-
-class _Alibi(PositionEncoding):
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.code = Alibi(num_heads=config.num_heads)
-
-    def bias(self, queries: Tensor, keys: Tensor) -> Tensor:
         return self.code.bias(queries, keys)
 
 
-class _T5Buckets(PositionEncoding):
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.max_distance = max(config.max_length, 32)
-        self.table = nn.Parameter(torch.zeros(32, config.num_heads))
+class _Rotary(PositionEncoding):
+    """The angles of all positions are computed once."""
 
-    def bias(self, queries: Tensor, keys: Tensor) -> Tensor:
-        gaps = keys[..., None, :] - queries[..., :, None]
-        buckets = t5_bucket(gaps, num_buckets=len(self.table), max_distance=self.max_distance, is_causal=True)
-        return self.table[buckets].movedim(-1, -3)
+    def __init__(self, code: PositionCode, config: ModelConfig) -> None:
+        super().__init__(code)
+        self.angles = RotaryAngles(
+            Rotary(base=config.rotary_base, layout="half-split"), config.head_width, config.max_length
+        )
+
+    def rotation(self, positions: Tensor, dtype: torch.dtype) -> Rotation:
+        angles = self.angles.at(positions, dtype)
+        return lambda x: rotate(x, *angles)
 
 
-_ENCODINGS = {
-    "alibi": _Alibi,
-    "learned": _Learned,
-    "none": lambda _: PositionEncoding(),
-    "rotary": _Rotary,
-    "sinusoidal": _Sinusoidal,
-    "t5_buckets": _T5Buckets,
-}
+class _Learned(PositionEncoding):
+    """The table starts with small random numbers."""
+
+    def __init__(self, code: PositionCode, config: ModelConfig) -> None:
+        super().__init__(code)
+        self.table = nn.Parameter(0.02 * torch.randn(config.max_length, config.width))
+
+    def add(self, embeddings: Tensor, positions: Tensor) -> Tensor:
+        assert self.table is not None
+        return embeddings + self.table[positions].to(embeddings.dtype)
+
+
+class _Sinusoidal(PositionEncoding):
+    """The codes of all positions are computed once."""
+
+    waves: Tensor
+
+    def __init__(self, code: PositionCode, config: ModelConfig) -> None:
+        super().__init__(code)
+        waves = torch.from_numpy(sinusoid(np.arange(config.max_length), width=config.width))
+        # About as large as the embeddings: those of a lean model are normalized, others start small.
+        self.register_buffer("waves", waves if config.is_lean else 0.02 * waves, persistent=False)
+
+    def add(self, embeddings: Tensor, positions: Tensor) -> Tensor:
+        return embeddings + self.waves[positions].to(embeddings.dtype)
+
+
+# Codes that can be computed faster than by their hooks, or that start in their own way.
+_FASTER = {"learned": _Learned, "rotary": _Rotary, "sinusoidal": _Sinusoidal}
 
 
 def position_encoding(config: ModelConfig) -> PositionEncoding:
     """The encoding that the configuration names."""
-    if config.positions not in _ENCODINGS:
-        known = ", ".join(sorted(_ENCODINGS))
-        raise InputError(f"The decoder does not support {config.positions!r} positions. It supports: {known}.")
-    return _ENCODINGS[config.positions](config)
+    sizes = ModelSizes(
+        width=config.width, head_width=config.head_width, num_heads=config.num_heads, max_length=config.max_length
+    )
+    code = codes()[config.positions].for_model(sizes)
+    faster = _FASTER.get(config.positions)
+    return PositionEncoding(code) if faster is None else faster(code, config)
 
 
 class RotaryAngles(nn.Module):
