@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.core.errors import InputError
-from regard.designs.expressions import Reader, read_condition
+from regard.designs.expressions import ExpressionReader, read_condition
 
-READER = Reader(vector="mu", scalars={"beta": Fraction(20), "n": Fraction(10), "s": Fraction("0.1")})
+READER = ExpressionReader(vector="mu", scalars={"beta": Fraction(20), "n": Fraction(10), "s": Fraction("0.1")})
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_what_is_no_combination_is_refused_in_one_line(text, complaint):
 
 def test_a_missing_beta_is_asked_for_by_its_option():
     with pytest.raises(InputError, match="--beta NUMBER"):
-        Reader(vector="mu", scalars={}).coefficients("beta*mu_a")
+        ExpressionReader(vector="mu", scalars={}).coefficients("beta*mu_a")
 
 
 @settings(max_examples=300)

@@ -42,12 +42,12 @@ _BITS = 400
 
 # -- public readers ----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, kw_only=True)
-class Reader:
+class ExpressionReader:
     """Reads linear combinations of one kind of vector; `scalars` are the values of the other letters.
 
     `only_key` is the key that the vector's name means where it has no subscript.
 
-    >>> reader = Reader(vector="mu", scalars={"beta": Fraction(20)})
+    >>> reader = ExpressionReader(vector="mu", scalars={"beta": Fraction(20)})
     >>> reader.coefficients("beta*(mu_a + 3 mu_b)/2")
     {'a': 10.0, 'b': 30.0}
     """
@@ -86,7 +86,7 @@ def read_condition(text: str, noise: Mapping[str, float], scalars: Mapping[str, 
     >>> str(read_condition("0 < gamma <= 2", {"a": 0.5}, {}))
     '0 ≤ γ_a ≤ 2'
     """
-    reader = Reader(vector="gamma", scalars=scalars, only_key=next(iter(noise)) if len(noise) == 1 else None)
+    reader = ExpressionReader(vector="gamma", scalars=scalars, only_key=next(iter(noise)) if len(noise) == 1 else None)
     with _explaining(text, "gamma>0"):
         sides, signs = _ExpressionParser(text, reader).comparison()
     if len(signs) == 0:
@@ -261,7 +261,7 @@ class Combination:
 class _ExpressionParser:
     """Recursive descent through one text, with one method per rule of the grammar above."""
 
-    def __init__(self, text: str, reader: Reader) -> None:
+    def __init__(self, text: str, reader: ExpressionReader) -> None:
         self.reader = reader
         self.lexemes = _lexemes(text)
         self.place = 0

@@ -20,7 +20,7 @@ from regard.analysis.scenarios import CourseKeys, LogitLaw, QueryDesign, one_hea
 from regard.core.errors import DomainError, InputError
 from regard.core.estimate import Estimate
 from regard.designs.experiment import Experiment, Sampling
-from regard.designs.expressions import Reader, read_condition
+from regard.designs.expressions import ExpressionReader, read_condition
 from regard.designs.report import DesignReport, Head, KeyWeight, Output, Scales, verdicts_on
 from regard.designs.scales import ScaleSearch
 
@@ -117,7 +117,7 @@ class _Evaluation:
 
     def report(self) -> DesignReport:
         """The report with everything in it."""
-        target = Reader(vector="v", scalars=self.scalars).coefficients(self.demand.target)
+        target = ExpressionReader(vector="v", scalars=self.scalars).coefficients(self.demand.target)
         rows = self._rows(self.scalars)
         experiment = self._experiment(rows, target)
         output, scales = self._output(experiment), self._scales(experiment, rows)
@@ -143,7 +143,7 @@ class _Evaluation:
     def _rows(self, scalars: Mapping[str, Fraction]) -> list[dict[str, float]]:
         if not self.heads:
             raise InputError('No head is given. Add one, for example --head "beta*(mu_a+mu_b)" --beta 20.')
-        reader = Reader(vector="mu", scalars=scalars)
+        reader = ExpressionReader(vector="mu", scalars=scalars)
         return [reader.coefficients(head) for head in self.heads]
 
     def _experiment(self, rows: Sequence[Mapping[str, float]], target: Mapping[str, float]) -> Experiment:

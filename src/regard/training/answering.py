@@ -16,7 +16,7 @@ _LENGTH_MULTIPLE = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class ModelAnswer:
     """An answer, and its probability (the product over its tokens)."""
 
     text: str
@@ -37,7 +37,7 @@ def require_askable(vocabulary: Vocabulary, questions: Sequence[str]) -> None:
 @torch.no_grad()
 def answer_questions(
     models: Sequence[Decoder], prompt_format: PromptFormat, questions: Sequence[str], *, longest: int = 16
-) -> list[Answer]:
+) -> list[ModelAnswer]:
     """The greedy answer to each question; several models answer together, by their mean probability.
 
     Each step takes the most probable token that the format allows. The probability reported is relative to all tokens.
@@ -57,12 +57,12 @@ def answer_questions(
             )
     first, later = (torch.from_numpy(tokens) for tokens in prompt_format.allowed_tokens())
     order = sorted(range(len(prompts)), key=lambda number: len(prompts[number].tokens))
-    answers: dict[int, Answer] = {}
+    answers: dict[int, ModelAnswer] = {}
     for start in range(0, len(order), _QUESTIONS_AT_ONCE):
         some = order[start : start + _QUESTIONS_AT_ONCE]
         found = _Generation(models, [prompts[number] for number in some], room).run(first, later)
         for number, (tokens, probability) in zip(some, found, strict=True):
-            answers[number] = Answer(text=prompt_format.vocabulary.decode(tokens), probability=probability)
+            answers[number] = ModelAnswer(text=prompt_format.vocabulary.decode(tokens), probability=probability)
     for model, was_training in zip(models, were_training, strict=True):
         model.train(was_training)
     return [answers[number] for number in range(len(prompts))]

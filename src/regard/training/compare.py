@@ -111,7 +111,7 @@ def compare(request: CompareRequest, progress: Progress, *, reproduce: str | Non
     """Trains the missing runs, asks all runs the same questions, and judges each pair of variants."""
     questions = request.questions
     by_variant: dict[tuple[str, str], list[tuple[ComparedRun, np.ndarray]]] = {}
-    for run, right in _Comparison(request, progress).finish():
+    for run, right in _ComparedTrainings(request, progress).finish():
         by_variant.setdefault((run.recipe.name, run.positions), []).append((run, right))
     variants = [
         Variant(
@@ -143,7 +143,7 @@ def describe_finished(request: CompareRequest) -> str:
     return f"{done} of {len(runs)} runs are finished and kept in {request.out}; run the same command to continue."
 
 
-class _Comparison:
+class _ComparedTrainings:
     """The runs of a request in progress."""
 
     def __init__(self, request: CompareRequest, progress: Progress) -> None:

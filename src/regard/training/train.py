@@ -11,7 +11,7 @@ import torch
 
 from regard.core.errors import InputError
 from regard.training import evaluation
-from regard.training.answering import Answer, answer_questions, require_askable
+from regard.training.answering import ModelAnswer, answer_questions, require_askable
 from regard.training.data.corpus import FactQuestion, read_questions
 from regard.training.data.objectives import Objective
 from regard.training.evaluation import Accuracy, AnsweredQuestion, EvaluationReport, baseline_accuracy
@@ -121,7 +121,7 @@ def evaluate(runs: Sequence[Path], questions: Path) -> EvaluationReport:
     return evaluation.evaluate(folders, asked)
 
 
-def predict(out: Path, questions: Sequence[str]) -> list[Answer]:
+def predict(out: Path, questions: Sequence[str]) -> list[ModelAnswer]:
     """The answers of a finished run."""
     folder = RunFolder(out)
     folder.plan()

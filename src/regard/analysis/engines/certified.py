@@ -56,7 +56,7 @@ class _FixedPrecision:
     def __init__(self, law: LogitLaw) -> None:
         self.law = law
         self.laws: dict[tuple[tuple[int, ...], Deviation | None], OneDirectionLaw] = {}
-        self.moments: dict[int, _Moments] = {}
+        self.moments: dict[int, _SigmoidMoments] = {}
         self.tolerance = 2.0 ** (_SPARE_BITS - ctx.prec)
 
     def answer(self, question: Question) -> arb:
@@ -89,9 +89,9 @@ class _FixedPrecision:
             self.laws[key] = along_one_direction(self.law, key[0], given=key[1])
         return self.laws[key]
 
-    def _moments(self, law: OneDirectionLaw) -> "_Moments":
+    def _moments(self, law: OneDirectionLaw) -> "_SigmoidMoments":
         if id(law) not in self.moments:
-            self.moments[id(law)] = _Moments(law, self.tolerance)
+            self.moments[id(law)] = _SigmoidMoments(law, self.tolerance)
         return self.moments[id(law)]
 
     def _condition_probability(self, event: Deviation) -> arb:
@@ -111,7 +111,7 @@ class _FixedPrecision:
         return sum((count * moments.variance(each) for count, each in law.coefficients()), arb(0))
 
 
-class _Moments:
+class _SigmoidMoments:
     """First and second moments of the sigmoids that vary: enough for every quadratic question."""
 
     def __init__(self, law: OneDirectionLaw, tolerance: float) -> None:

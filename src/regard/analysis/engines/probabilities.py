@@ -126,7 +126,7 @@ def _min_if_certain(place: arb | float, bound: float) -> arb | float | None:
     return place if place <= bound else bound if place >= bound else None
 
 
-class _Piece(NamedTuple):
+class _MonotonePiece(NamedTuple):
     """An interval of δ with the sigmoids' values at its ends; each sigmoid is monotone in between."""
 
     low: float
@@ -147,7 +147,7 @@ class _Event(NamedTuple):
     at_least: float
     at_most: float | arb
 
-    def happens_on(self, piece: _Piece) -> bool | None:
+    def happens_on(self, piece: _MonotonePiece) -> bool | None:
         """True if the event happens on the whole piece, False if nowhere on it, None if neither is certain."""
         if not self.is_monotone(piece):
             return self.happens(self.quantity(piece.hull()))
@@ -158,14 +158,14 @@ class _Event(NamedTuple):
         is_outside = all(end < self.at_least for end in ends) or all(end > self.at_most for end in ends)
         return False if is_outside else None
 
-    def is_monotone(self, piece: _Piece) -> bool:
+    def is_monotone(self, piece: _MonotonePiece) -> bool:
         """True if Q is certainly monotone on the piece."""
         hull = piece.hull()
         rates = [curve.slope * share * (1 - share) for curve, share in zip(self.sigmoids, hull, strict=True)]
         derivative = self.quantity.derivative(hull, rates)
         return bool(derivative > 0 or derivative < 0)
 
-    def crossed(self, piece: _Piece) -> float | arb | None:
+    def crossed(self, piece: _MonotonePiece) -> float | arb | None:
         """The bound that Q certainly crosses between the ends of the piece, if it is the only one."""
         low, high = self.quantity(piece.low_shares), self.quantity(piece.high_shares)
         bounds = [bound for bound in (self.at_least, self.at_most) if abs(bound) != math.inf]
@@ -182,7 +182,7 @@ class _Event(NamedTuple):
             return False
         return None
 
-    def is_blurred(self, piece: _Piece) -> bool:
+    def is_blurred(self, piece: _MonotonePiece) -> bool:
         """True if Q is uncertain because of the working precision, not the length of the piece."""
         low, high = self.quantity(piece.low_shares), self.quantity(piece.high_shares)
         values = low.union(high) if self.is_monotone(piece) else self.quantity(piece.hull())
@@ -194,10 +194,10 @@ def _subdivide(law: OneDirectionLaw, stretch: NormalSpread, event: _Event) -> tu
     inside: list[Bounds] = []
     doubtful: list[Bounds] = []
     ends = stretch.lower, stretch.upper
-    pieces = [_Piece(*ends, _shares(law, ends[0]), _shares(law, ends[1]))]
+    pieces = [_MonotonePiece(*ends, _shares(law, ends[0]), _shares(law, ends[1]))]
     affordable = stretch.mass(*ends) * arb(2) ** (8 - ctx.prec)
     for _ in range(_MAX_ROUNDS):
-        undecided: list[_Piece] = []
+        undecided: list[_MonotonePiece] = []
         for piece in pieces:
             happens = event.happens_on(piece)
             if happens:
@@ -213,7 +213,7 @@ def _subdivide(law: OneDirectionLaw, stretch: NormalSpread, event: _Event) -> tu
     return inside, doubtful + [(piece.low, piece.high) for piece in pieces]
 
 
-def _parts(law: OneDirectionLaw, piece: _Piece, stretch: NormalSpread, event: _Event) -> list[_Piece]:
+def _parts(law: OneDirectionLaw, piece: _MonotonePiece, stretch: NormalSpread, event: _Event) -> list[_MonotonePiece]:
     """A piece on which Q crosses one bound is cut tightly around that place, any other piece is halved."""
     is_wide = math.isfinite(piece.low + piece.high) and piece.high - piece.low > _MIN_RELATIVE_WIDTH * abs(piece.high)
     bound = event.crossed(piece) if is_wide and event.is_monotone(piece) else None
@@ -226,7 +226,7 @@ def _parts(law: OneDirectionLaw, piece: _Piece, stretch: NormalSpread, event: _E
     root = certified_root(excess, piece.low, piece.high, tolerance=0.0)
     places = sorted({piece.low, root.lower, root.upper, piece.high})
     shares = [_shares(law, place) for place in places]
-    return [_Piece(*ends, *at) for ends, at in zip(pairwise(places), pairwise(shares), strict=True)]
+    return [_MonotonePiece(*ends, *at) for ends, at in zip(pairwise(places), pairwise(shares), strict=True)]
 
 
 def _estimate(ball: arb) -> Estimate:
@@ -234,7 +234,7 @@ def _estimate(ball: arb) -> Estimate:
     return Estimate(value=low + (high - low) / 2, lower=low, upper=high, method="certified")
 
 
-def _halves(law: OneDirectionLaw, piece: _Piece, stretch: NormalSpread) -> list[_Piece]:
+def _halves(law: OneDirectionLaw, piece: _MonotonePiece, stretch: NormalSpread) -> list[_MonotonePiece]:
     """The two halves of a piece, or none if no double lies between its ends."""
     low, high = piece.low, piece.high
     step = math.sqrt(float(stretch.variance.mid()))
@@ -247,7 +247,10 @@ def _halves(law: OneDirectionLaw, piece: _Piece, stretch: NormalSpread) -> list[
     if middle in (low, high):
         return []
     shares = _shares(law, middle)
-    return [_Piece(low, middle, piece.low_shares, shares), _Piece(middle, high, shares, piece.high_shares)]
+    return [
+        _MonotonePiece(low, middle, piece.low_shares, shares),
+        _MonotonePiece(middle, high, shares, piece.high_shares),
+    ]
 
 
 def _shares(law: OneDirectionLaw, place: float) -> tuple[arb, ...]:

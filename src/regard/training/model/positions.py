@@ -51,7 +51,7 @@ class PositionEncoding(nn.Module):
         return self.code.bias(queries, keys)
 
 
-class _Rotary(PositionEncoding):
+class _RotaryEncoding(PositionEncoding):
     """The angles of all positions are computed once."""
 
     def __init__(self, code: PositionCode, config: ModelConfig) -> None:
@@ -65,7 +65,7 @@ class _Rotary(PositionEncoding):
         return lambda x: rotate(x, *angles)
 
 
-class _Learned(PositionEncoding):
+class _LearnedEncoding(PositionEncoding):
     """The table starts with small random numbers."""
 
     def __init__(self, code: PositionCode, config: ModelConfig) -> None:
@@ -77,7 +77,7 @@ class _Learned(PositionEncoding):
         return embeddings + self.table[positions].to(embeddings.dtype)
 
 
-class _Sinusoidal(PositionEncoding):
+class _SinusoidalEncoding(PositionEncoding):
     """The codes of all positions are computed once."""
 
     waves: Tensor
@@ -93,7 +93,7 @@ class _Sinusoidal(PositionEncoding):
 
 
 # Codes that can be computed faster than by their hooks, or that start in their own way.
-_FASTER = {"learned": _Learned, "rotary": _Rotary, "sinusoidal": _Sinusoidal}
+_FASTER = {"learned": _LearnedEncoding, "rotary": _RotaryEncoding, "sinusoidal": _SinusoidalEncoding}
 
 
 def position_encoding(config: ModelConfig) -> PositionEncoding:
