@@ -191,7 +191,8 @@ class AnswerGraph:
             if target.sign not in _EQUALITIES and ends == target.forms[::-1] and stated.sign == target.sign:
                 return True
             is_chance = step.finding.probability is not None or step.finding.is_true
-            is_guess = step.finding.is_false or step.finding.is_doubtful or step.role is Role.POSSIBILITY
+            is_possible = step.role is Role.POSSIBILITY and not step.is_conditional
+            is_guess = step.finding.is_false or step.finding.is_doubtful or is_possible
             if target.is_about(stated) and is_guess and not is_chance and ends[1] != target.forms[1]:
                 return True
         return False
@@ -325,13 +326,13 @@ def _reached(target: _Target, links: Sequence[_Link]) -> tuple[int, bool] | None
 
 
 def _component(target: _Target, links: Sequence[_Link]) -> list[_Link]:
-    """The equalities that are connected with the left side."""
+    """The equalities that are connected with the left side, but not only by way of the right side."""
     known = {target.forms[0]}
     found: list[_Link] = []
     rest = [link for link in links if link.stated.sign in _EQUALITIES]
     while new := [link for link in rest if not known.isdisjoint(link.ends)]:
         rest = [link for link in rest if known.isdisjoint(link.ends)]
-        known.update(end for link in new for end in link.ends)
+        known.update(end for link in new for side, end in enumerate(link.ends) if not target.is_right(link, side))
         found += new
     return found
 

@@ -26,6 +26,7 @@ _CUES = (
     "possible",
     "asserting",
     "condition",
+    "whether",
     "supposing",
     "condition_end",
     "extreme",
@@ -215,6 +216,7 @@ class _SentenceReader:
         self._has_relation = False  # since the mode began
         self._is_new_clause = False  # a word has begun another clause since the last relation
         self._is_list = False  # "suppose that x = 1, y = 2": a comma goes on supposing
+        self._is_mentioned = False  # "depending on whether γ > 1": a condition that governs nothing
 
     # -- words -------------------------------------------------------------------------------------------------------
     def read_words(self, words: str) -> None:
@@ -235,11 +237,14 @@ class _SentenceReader:
             self._add_condition(chain)
 
     def _note(self, words: str) -> None:
-        if self.mode is Role.SUPPOSITION:
+        if self.mode is Role.SUPPOSITION and not self._is_mentioned:
             self.group.condition.words += words
 
     def _cue(self, cue: re.Match[str], before: str) -> None:
+        self._is_mentioned = cue.lastgroup == "whether" or (self._is_mentioned and cue.lastgroup == "comma")
         match cue.lastgroup:
+            case "whether":
+                self.mode, self._has_relation = Role.SUPPOSITION, False
             case "condition" | "supposing":
                 self._begin_condition(before, is_list=cue.lastgroup == "supposing")
             case "extreme":
@@ -326,7 +331,8 @@ class _SentenceReader:
             return
         is_condition = self.mode is Role.SUPPOSITION or form == "condition"
         if is_condition:
-            self._add_condition(chain)
+            if not self._is_mentioned:
+                self._add_condition(chain)
         else:
             if self.group.is_trailing:
                 mode = self.mode

@@ -104,6 +104,7 @@ _DESIGN = TableShape(
         "goal": "relation",
         "weight": "weight",
         "solutions": ListOf(item=TableOf(value="formula")),
+        "without": _TEXTS,
         "show": "formula",
         "show_as": "text",
         "show_at": TableOf(value="count"),
