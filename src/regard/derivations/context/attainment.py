@@ -191,8 +191,7 @@ class AnswerGraph:
             if target.sign not in _EQUALITIES and ends == target.forms[::-1] and stated.sign == target.sign:
                 return True
             is_chance = step.finding.probability is not None or step.finding.is_true
-            is_possible = step.role is Role.POSSIBILITY and not step.is_conditional
-            is_guess = step.finding.is_false or step.finding.is_doubtful or is_possible
+            is_guess = step.finding.is_false or step.finding.is_doubtful or step.role is Role.POSSIBILITY
             if target.is_about(stated) and is_guess and not is_chance and ends[1] != target.forms[1]:
                 return True
         return False

@@ -23,6 +23,7 @@ _CUES = (
     "where",
     "otherwise",
     "wanted",
+    "uncertain",
     "possible",
     "asserting",
     "condition",
@@ -257,6 +258,9 @@ class _SentenceReader:
             case "possible":
                 if self.mode is Role.ASSERTION:
                     self.mode = Role.POSSIBILITY
+            case "uncertain":
+                if self.mode is Role.ASSERTION:
+                    self.mode = Role.DENIAL
             case "condition_end":
                 self._end_condition(before)
             case "asserting" | "consequence":
@@ -313,7 +317,7 @@ class _SentenceReader:
             self._begin_group()
 
     def _comma(self, comma: str, after: str) -> None:
-        if self.mode is Role.POSSIBILITY or (self.mode is Role.WANTED and not self._has_relation):
+        if self.mode in (Role.POSSIBILITY, Role.DENIAL) or (self.mode is Role.WANTED and not self._has_relation):
             self.mode = Role.ASSERTION
         if self.mode is not Role.SUPPOSITION:
             self._is_new_clause |= comma in ":："

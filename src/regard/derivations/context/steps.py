@@ -443,7 +443,11 @@ class QuestionJudge:
             finding = next((found for found in beside if found.is_true), finding)
         if finding.is_false and self._is_given_nearby(statement):
             return Recognised(role=Role.GIVEN, finding=true("Given by another part of the question"))
-        if statement.sign == "∝" and finding.is_false and self._judged_designs({name: scaled(expression)})[name].is_true:
+        if (
+            statement.sign == "∝"
+            and finding.is_false
+            and self._judged_designs({name: scaled(expression)})[name].is_true
+        ):
             finding = left_open(OpenBecause.DOUBTFUL, "Looks wrong without a large factor, which ∝ leaves open")
         if finding.is_false:
             self._design_findings = {**self._design_findings, name: finding}

@@ -57,8 +57,8 @@ _TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)\b((?:[^<>\"']|\"[^\"]*\"|'[^']*'){0,50
 _SHOWING_TAGS = frozenset(
     """
     a aside b big blockquote body br center cite dd details div dl dt em figcaption figure font h1 h2 h3 h4 h5 h6 hr
-    html i img ins li main mark ol p pre q section small span strong sub summary sup table tbody td tfoot th thead tr tt u ul
-    var
+    html i img ins li main mark ol p pre q section small span strong sub summary sup table tbody td tfoot th thead tr tt
+    u ul var
     """.split()
 )
 _EMPTY_TAGS = frozenset("br hr img".split())
