@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from regard.derivations.context.attainment import AnswerGraph, Attained
+from regard.derivations.context.attainment import AnswerGraph, Attained, is_own
 from regard.derivations.context.designs import open_symbol
 from regard.derivations.context.formulas import StatedRelation, plain
 from regard.derivations.context.placing import Region, answers_to, outer_symbols
@@ -18,7 +18,6 @@ from regard.derivations.context.review import ReviewedStep, is_foreign
 from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Sides
 from regard.derivations.judging.scope import Scope
-from regard.derivations.judging.setting import Assumption
 from regard.derivations.notation.statements import Chain, read_chains
 from regard.derivations.notation.syntax import Expression, Number, Symbol
 from regard.derivations.notation.tokens import GREEK, RELATIONS
@@ -251,7 +250,7 @@ class _Answer:
             return False
         right = plain(stated.right)
         is_asked = step.is_introduced and (left, right) in self._asked
-        if stated.sign != "=" or right is None or not all(_is_own(symbol, base) for symbol in outer_symbols(right)):
+        if stated.sign != "=" or right is None or not all(is_own(symbol, base) for symbol in outer_symbols(right)):
             return False
         return is_asked or decide(Sides(left=stated.left, sign="=", right=stated.right), base).is_false
 
@@ -401,12 +400,6 @@ class _Answer:
 
 def _is_proportion(item: ReviewedStep) -> bool:
     return item.step.stated is not None and item.step.stated.sign == "∝"
-
-
-def _is_own(symbol: Symbol, base: Scope) -> bool:
-    """True for a symbol that the assignment itself uses."""
-    found = base.lookup(symbol) if base.declares(symbol) else None
-    return found is not None and Assumption.USUAL not in found.meaning.assume
 
 
 def _keeps_small(stated: StatedRelation) -> bool:
