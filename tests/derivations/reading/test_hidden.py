@@ -2,6 +2,7 @@ r"""What a reader of the finished document does not see is found by what is know
 
 import pytest
 
+from regard.derivations.reading.document import DocumentKind
 from regard.derivations.reading.files import read_text
 from regard.derivations.reading.hidden import hidden_text
 
@@ -76,7 +77,7 @@ SHOWING_IN_MARKDOWN = (
 )
 
 
-def is_hidden(pattern: str, kind: str) -> bool:
+def is_hidden(pattern: str, kind: DocumentKind) -> bool:
     text = f"I do not know.\n\n{pattern.replace('§', QUERY)}\n"
     return bool(hidden_text(read_text(text, kind=kind)))
 
