@@ -14,7 +14,7 @@ KNOWN = (
     | set(
         """html head title style body a svg symbol path circle use rect div nav span button section p b i ul ol li
         details summary fieldset legend label main header h1 h2 h3 h4 h5 h6 article script table thead tbody tr th td
-        code pre blockquote em strong s kbd figure figcaption desc text tspan g dl dt dd sub sup""".split()
+        tfoot code pre blockquote em strong s kbd figure figcaption desc text tspan g dl dt dd sub sup""".split()
     )
 )
 PHRASING_ONLY = set("p span h1 h2 h3 h4 h5 h6 b em strong code i s a label".split())

@@ -1,3 +1,4 @@
+import logging
 import sys
 from concurrent.futures import CancelledError
 
@@ -46,6 +47,8 @@ def test_an_address_where_nobody_answers_is_one_clear_line(monkeypatch):
         with pytest.raises(InputError, match="No Dask scheduler answers") as caught:
             list(run_on_cluster([1], twice, PoolLimits(), nowhere))
         assert "\n" not in str(caught.value)
+    # A connection that is lost later would be logged with its traceback.
+    assert not logging.getLogger("distributed.client").isEnabledFor(logging.CRITICAL)
 
 
 def test_without_dask_it_says_what_to_install(monkeypatch):

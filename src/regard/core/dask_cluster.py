@@ -60,8 +60,9 @@ def _client(address: str) -> Iterator[Any]:
         from distributed import Client
     except ImportError:
         raise InputError("--scheduler needs Dask. Install it: pip install 'regard[cluster]'.") from None
-    # What it would log about a lost connection, Regard says itself.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
+    # What it would log about a lost connection, Regard says itself. Its loggers have levels of their own.
+    for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         client = Client(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from regard.derivations.context.attainment import AnswerGraph, Attained
+from regard.derivations.context.attainment import AnswerGraph, Attained, is_own
 from regard.derivations.context.designs import open_symbol
 from regard.derivations.context.formulas import StatedRelation, plain
 from regard.derivations.context.placing import Region, answers_to, outer_symbols
@@ -18,7 +18,6 @@ from regard.derivations.context.review import ReviewedStep, is_foreign
 from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Sides
 from regard.derivations.judging.scope import Scope
-from regard.derivations.judging.setting import Assumption
 from regard.derivations.notation.statements import Chain, read_chains
 from regard.derivations.notation.syntax import Expression, Number, Symbol
 from regard.derivations.notation.tokens import GREEK, RELATIONS
@@ -198,8 +197,7 @@ class _Answer:
             yield PersonReason.REDEFINED
         if self._has_several_answers:
             yield PersonReason.SEVERAL
-        designs = [item.step for item in self._designs]
-        if all(step.is_tentative for step in designs) and any(step.finding.is_true for step in designs):
+        if self._is_only_tried:
             yield PersonReason.TRIED
 
     def _why_missing(self, parts: Sequence[GradedPart]) -> Iterator[PersonReason]:
@@ -214,6 +212,15 @@ class _Answer:
                 yield PersonReason.UNREAD
         if any(part.outcome == "open" for part in parts):
             yield PersonReason.UNDECIDED
+
+    @property
+    def _is_only_tried(self) -> bool:
+        """True if no design is asserted (if q were …), nor that one would reach the goal (with q = …, c ≈ …)."""
+        steps, design = [item.step for item in self._designs], self.question.design
+        if design is None or not any(step.finding.is_true for step in steps):
+            return False
+        states = (self._graph.stated(goal).state for goal in read_chains(design.goal))
+        return all(step.is_tentative for step in steps) and any(state is not Attained.STATED for state in states)
 
     @cached_property
     def _found(self) -> list[ReviewedStep]:
@@ -235,7 +242,7 @@ class _Answer:
             return False
         right = plain(stated.right)
         is_asked = step.is_introduced and (left, right) in self._asked
-        if stated.sign != "=" or right is None or not all(_is_own(symbol, base) for symbol in outer_symbols(right)):
+        if stated.sign != "=" or right is None or not all(is_own(symbol, base) for symbol in outer_symbols(right)):
             return False
         return is_asked or decide(Sides(left=stated.left, sign="=", right=stated.right), base).is_false
 
@@ -257,7 +264,18 @@ class _Answer:
 
     @cached_property
     def _designs(self) -> list[ReviewedStep]:
-        return [item for item in self._found if item.step.role is Role.DESIGN]
+        return [item for _, item in self._design_steps if item is not None]
+
+    @cached_property
+    def _design_steps(self) -> list[GradedStep]:
+        """The designs; one up to a factor (q ∝ k_a + k_b) is none of its own beside another of the same symbol."""
+        found = [step for step in self.steps if step[0].role is Role.DESIGN]
+        full = {self._designed(item) for _, item in found if item is not None and not _is_proportion(item)}
+        return [
+            (verdict, item)
+            for verdict, item in found
+            if item is None or not (_is_proportion(item) and verdict.is_doubtful and self._designed(item) in full)
+        ]
 
     def _designed(self, item: ReviewedStep) -> str | None:
         """The open symbol that a step fills in."""
@@ -318,7 +336,7 @@ class _Answer:
 
     def _design_part(self, design: Design, points: float) -> GradedPart:
         part = GradedPart(kind="design", asked=design.goal, points=points)
-        found = [verdict for verdict, _ in self.steps if verdict.role is Role.DESIGN]
+        found = [verdict for verdict, _ in self._design_steps]
         for verdict in found:
             if verdict.status == "refuted":
                 return replace(part, outcome="refuted", step=verdict.id)
@@ -372,10 +390,8 @@ class _Answer:
         return AnswerGraph(self.question, numbered)
 
 
-def _is_own(symbol: Symbol, base: Scope) -> bool:
-    """True for a symbol that the assignment itself uses."""
-    found = base.lookup(symbol) if base.declares(symbol) else None
-    return found is not None and Assumption.USUAL not in found.meaning.assume
+def _is_proportion(item: ReviewedStep) -> bool:
+    return item.step.stated is not None and item.step.stated.sign == "∝"
 
 
 def _keeps_small(stated: StatedRelation) -> bool:

@@ -62,3 +62,16 @@ def test_a_question_in_running_prose_is_known_by_its_cue():
     assert chosen.answer == "yes"
     assert find_choice_by_cue("Can two of them differ? Yes.", CHOICE) is None
     assert find_choice_by_cue("Can two of them coincide? Who can say.", CHOICE) is None
+
+
+@pytest.mark.parametrize(
+    ("prose", "is_contradicted"),
+    [
+        ("No, unless they can, in which case yes, they coincide.", True),
+        ("No, they can't, even if yes is what one expects.", False),
+    ],
+)
+def test_a_plain_answer_that_stands_alone_contradicts_the_first(prose, is_contradicted):
+    chosen = find_choice(prose, CHOICE)
+    assert chosen is not None
+    assert chosen.is_contradicted is is_contradicted

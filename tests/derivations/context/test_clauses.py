@@ -310,3 +310,13 @@ def test_words_that_take_a_formula_back(before, after, following):
 )
 def test_words_that_do_not(before, after, following):
     assert roles(f"{before}{A}{after}{following}") == ["assertion"]
+
+
+def test_what_follows_whether_is_no_condition():
+    found = clauses_in(rf"{A} or {B}, depending on whether $\gamma > 1$ or $\gamma < 1$.")
+    assert [clause.role for clause in found] == [Role.POSSIBILITY] * 2 + [Role.SUPPOSITION] * 2
+    assert all(clause.condition.is_empty for clause in found)
+
+
+def test_what_need_not_be_so_is_denied():
+    assert roles(rf"We are not guaranteed that {A}, but it can happen that {B}.") == ["denial", "possibility"]

@@ -297,8 +297,12 @@ def test_a_student_without_a_document_is_a_row_only_where_students_are_graded(tm
     names = [Path(found.file).name for found in find_submissions([str(tmp_path)], is_grading=True)]
     assert names == ["answers.md", "bob", "carol"]
     assert len(find_submissions([str(tmp_path)])) == 1
+    write(tmp_path, "dave/answers.md", "stray.md")
+    assert len(find_submissions([str(tmp_path)], is_grading=True)) == 5
+    (tmp_path / "dave" / "answers.md").rename(tmp_path / "dave.md")
+    (tmp_path / "dave").rmdir()
     (tmp_path / "all.md").write_text("one document for all of them, and its pictures")
-    assert len(find_submissions([str(tmp_path)], is_grading=True)) == 2
+    assert len(find_submissions([str(tmp_path)], is_grading=True)) == 4
 
 
 def test_a_folder_without_a_document_says_what_to_submit(tmp_path):

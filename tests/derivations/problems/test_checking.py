@@ -65,6 +65,7 @@ def test_a_small_problem_has_none_either():
         ('shape = "n×n"', 'shape = "n×k"', "'k' is not a size of this setting"),
         ("[settings.s]", '[settings.s]\nextends = "s"', "does not exist, or itself"),
         ("solutions = [{ M", "solutions = [{ Q", "does not leave open"),
+        ("solutions = [{ M", 'without = ["w"]\nsolutions = [{ M', "'w' is not a symbol of this setting"),
         ('"regard-problem/1"', '"regard-problem/9"', "not a schema"),
         ("[questions.design]", "[questions.choice]\nanswer = 'maybe'\n[questions.design]", "neither 'yes' nor 'no'"),
         ("[settings.s.symbols]", "[settings.s.symbols]\nb = { tends = 'up' }", "neither 'zero' nor 'infinity'"),

@@ -46,6 +46,24 @@ def test_a_row_per_document_and_a_cell_per_question():
     assert "2 need a person" in page
 
 
+def test_a_student_goes_by_the_folder_of_the_one_document_in_it():
+    files = ("ada/answers.md", "bo/one.md", "bo/two.md", "eve.md")
+    text = Page(render_class([(report(f"in/{file}"), f"{file}.html") for file in files])).text
+    assert [name for name in ("ada/answers.md", "bo/one.md", "bo/two.md", "eve.md") if name in text] == [*files[1:]]
+    assert "ada" in text
+
+
+def test_each_question_has_its_average_unless_nobody_answered_it():
+    blank = replace(ROW, id="2", state="unanswered", score=0.0, parts=())
+    two = [
+        (replace(report(file, row), questions=(row, blank)), f"{file}.html")
+        for file, row in (("a.md", ROW), ("b.md", replace(ROW, score=1.0)))
+    ]
+    text = " ".join(Page(render_class(two)).text.split())
+    assert "average2.5" in text
+    assert "Nobody answered 2." in text
+
+
 def test_what_needs_a_person_comes_first_with_its_reason():
     text = Page(render_class(CLASS)).text
     assert "Needs a person (2)" in text

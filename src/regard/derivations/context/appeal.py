@@ -21,6 +21,7 @@ from regard.derivations.judging.values import ORDERS
 from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import Accent, Apply, Expression, Number, Symbol, children, symbols
 from regard.derivations.notation.tokens import Token
+from regard.derivations.results import Role
 
 _UNIT = Symbol("i")
 _NEARBY = 40
@@ -216,9 +217,11 @@ class Appeal:
             return left_open(OpenBecause.AFTER_SLIP, f"True with what was written above for {names}")
         for scope in self._intended_scopes(sides) if self.has_slipped else ():
             intended = self._found(sides, scope)
-            if intended.is_true and not intended.is_approximation_meant:
+            is_possible = self.clause.role is Role.POSSIBILITY and intended.probability is not None
+            if is_possible or (intended.is_true and not intended.is_approximation_meant):
                 reason = "True for a correct query, but not for the q you wrote above"
-                return left_open(OpenBecause.AFTER_SLIP, reason, intended.notes)
+                found = left_open(OpenBecause.AFTER_SLIP, reason, intended.notes)
+                return replace(found, probability=intended.probability)
         return None
 
     def _with_written(self) -> Scope:

@@ -23,6 +23,7 @@ from regard.derivations.judging.findings import OpenBecause
 from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Sides
 from regard.derivations.judging.scope import Scope
+from regard.derivations.judging.setting import Assumption
 from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import (
     Apply,
@@ -124,7 +125,7 @@ class AnswerGraph:
 
     def _not_reached(self, target: "_Target", links: Sequence[_Link]) -> Attainment:
         for number, item in self.steps:
-            if item.step.finding.is_false and target.is_about(item.step.stated):
+            if self._is_wrong(item.step) and target.is_about(item.step.stated):
                 return Attainment(state=Attained.REFUTED, step=number)
         found = _reached(target, links)
         return Attainment(state=Attained.MISSING) if found is None else Attainment(state=Attained.OPEN, step=found[0])
@@ -140,7 +141,7 @@ class AnswerGraph:
             is_chance = step.finding.probability is not None and not step.finding.is_true
             is_possible = is_chance and step.role in (Role.ASSERTION, Role.POSSIBILITY)
             roles = _CONNECTING if target.sign in _EQUALITIES else _OFFERED
-            if step.finding.is_false or (step.role not in roles and not is_possible):
+            if self._is_wrong(step) or (step.role not in roles and not is_possible):
                 continue
             ends = _form_of(stated.left, stated.scope), _form_of(stated.right, stated.scope)
             if None in ends or (step.is_introduced and ends == target.forms):
@@ -149,6 +150,17 @@ class AnswerGraph:
             is_true = step.finding.is_true or (not is_general and (is_possible or is_carried))
             is_open = not is_true or (is_general and step.is_conditional)
             yield _Link(number=number, stated=stated, ends=ends, is_open=is_open, is_possible=is_possible)
+
+    def _is_wrong(self, step: JudgedStep) -> bool:
+        """Whether a step is false as it is read, and no symbol of it can mean anything else than the question's own."""
+        if step.finding.is_false or not step.finding.is_doubtful or step.stated is None:
+            return step.finding.is_false
+        base, scope = Scope(setting=self.question.setting), step.stated.scope
+        sides = [readable(side, scope) for side in (step.stated.left, step.stated.right)]
+        symbols = [symbol for side in sides if side is not None for symbol in outer_symbols(side)]
+        return None not in sides and all(
+            is_own(symbol, base) and describe(symbol) not in scope.own for symbol in symbols
+        )
 
     @property
     def left_out(self) -> set[int]:
@@ -325,15 +337,21 @@ def _reached(target: _Target, links: Sequence[_Link]) -> tuple[int, bool] | None
 
 
 def _component(target: _Target, links: Sequence[_Link]) -> list[_Link]:
-    """The equalities that are connected with the left side."""
+    """The equalities that are connected with the left side, but not only by way of the right side."""
     known = {target.forms[0]}
     found: list[_Link] = []
     rest = [link for link in links if link.stated.sign in _EQUALITIES]
     while new := [link for link in rest if not known.isdisjoint(link.ends)]:
         rest = [link for link in rest if known.isdisjoint(link.ends)]
-        known.update(end for link in new for end in link.ends)
+        known.update(end for link in new for side, end in enumerate(link.ends) if not target.is_right(link, side))
         found += new
     return found
+
+
+def is_own(symbol: Symbol, base: Scope) -> bool:
+    """True for a symbol that the assignment itself uses."""
+    found = base.lookup(symbol) if base.declares(symbol) else None
+    return found is not None and Assumption.USUAL not in found.meaning.assume
 
 
 # -- expressions -------------------------------------------------------------------------------------------------------

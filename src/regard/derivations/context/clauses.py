@@ -23,9 +23,11 @@ _CUES = (
     "where",
     "otherwise",
     "wanted",
+    "uncertain",
     "possible",
     "asserting",
     "condition",
+    "whether",
     "supposing",
     "condition_end",
     "extreme",
@@ -214,6 +216,7 @@ class _SentenceReader:
         self._has_relation = False  # since the mode began
         self._is_new_clause = False  # a word has begun another clause since the last relation
         self._is_list = False  # "suppose that x = 1, y = 2": a comma goes on supposing
+        self._is_mentioned = False  # "depending on whether γ > 1": a condition that governs nothing
 
     # -- words -------------------------------------------------------------------------------------------------------
     def read_words(self, words: str) -> None:
@@ -234,11 +237,14 @@ class _SentenceReader:
             self._add_condition(chain)
 
     def _note(self, words: str) -> None:
-        if self.mode is Role.SUPPOSITION:
+        if self.mode is Role.SUPPOSITION and not self._is_mentioned:
             self.group.condition.words += words
 
     def _cue(self, cue: re.Match[str], before: str) -> None:
+        self._is_mentioned = cue.lastgroup == "whether" or (self._is_mentioned and cue.lastgroup == "comma")
         match cue.lastgroup:
+            case "whether":
+                self.mode, self._has_relation = Role.SUPPOSITION, False
             case "condition" | "supposing":
                 self._begin_condition(before, is_list=cue.lastgroup == "supposing")
             case "extreme":
@@ -251,6 +257,9 @@ class _SentenceReader:
             case "possible":
                 if self.mode is Role.ASSERTION:
                     self.mode = Role.POSSIBILITY
+            case "uncertain":
+                if self.mode is Role.ASSERTION:
+                    self.mode = Role.DENIAL
             case "condition_end":
                 self._end_condition(before)
             case "asserting" | "consequence":
@@ -307,7 +316,7 @@ class _SentenceReader:
             self._begin_group()
 
     def _comma(self, comma: str, after: str) -> None:
-        if self.mode is Role.POSSIBILITY or (self.mode is Role.WANTED and not self._has_relation):
+        if self.mode in (Role.POSSIBILITY, Role.DENIAL) or (self.mode is Role.WANTED and not self._has_relation):
             self.mode = Role.ASSERTION
         if self.mode is not Role.SUPPOSITION:
             self._is_new_clause |= comma in ":："
@@ -325,7 +334,8 @@ class _SentenceReader:
             return
         is_condition = self.mode is Role.SUPPOSITION or form == "condition"
         if is_condition:
-            self._add_condition(chain)
+            if not self._is_mentioned:
+                self._add_condition(chain)
         else:
             if self.group.is_trailing:
                 mode = self.mode

@@ -105,9 +105,19 @@ class _DesignAttempt:
     def only(self, name: str) -> "_DesignAttempt":
         return replace(self, own={name: self.own[name]})
 
+    def forbidden_symbol(self, name: str) -> str | None:
+        """A symbol on which a design depends and may not: M = v_a sᵀ/‖s‖² is another matrix for each s."""
+        reached = Scope(setting=self.question.setting).reach(self.own[name])
+        return next((symbol for symbol in self.design.without if symbol in reached), None)
+
     def scaled(self, name: str) -> "_DesignAttempt":
         """The same attempt with β times one of its designs."""
-        return replace(self, own={**self.own, name: Product((Symbol("beta"), self.own[name]), (False,))})
+        return replace(self, own={**self.own, name: scaled(self.own[name])})
+
+
+def scaled(design: Expression) -> Expression:
+    """β times a design."""
+    return Product((Symbol("beta"), design), (False,))
 
 
 def judge_designs(scope: Scope, question: Question, own: Designs) -> dict[str, Finding]:
@@ -145,6 +155,9 @@ def _alone(attempt: _DesignAttempt) -> Finding:
 
 def _explained(finding: Finding, attempt: _DesignAttempt, name: str) -> Finding:
     goal, finding = _plain(attempt.design.goal), shown(finding)
+    if finding.is_true and (symbol := attempt.forbidden_symbol(name)):
+        reason = f"Looks wrong, since it depends on {spell(symbol)}: it is to work whatever {spell(symbol)} is"
+        return left_open(OpenBecause.DOUBTFUL, reason, finding.notes)
     if finding.is_true:
         return replace(finding, reason=f"Reaches the goal {goal}. {finding.reason}")
     if not finding.is_false:
@@ -156,12 +169,12 @@ def _explained(finding: Finding, attempt: _DesignAttempt, name: str) -> Finding:
         return left_open(OpenBecause.DOUBTFUL, reason, finding.notes)
     finding = replace(finding, counterexample=shortfall(attempt.solved(), attempt.design) or finding.counterexample)
     finding = replace(finding, notes=tuple(note for note in finding.notes if note.kind is not NoteKind.READ_AS))
-    scaled = attempt.scaled(name)
-    if not scaled.decided().is_true:
+    with_factor = attempt.scaled(name)
+    if not with_factor.decided().is_true:
         return replace(finding, reason=f"Does not reach the goal {goal}. {finding.reason}")
     reason = f"Missing a scale factor: {_scaled_in_words(name, attempt.own[name])} with β large would work"
     missed = NoteKind.GOAL_MISSED.note(goal)
-    return replace(finding, reason=reason, notes=(*_needed_scale(scaled), missed, *finding.notes))
+    return replace(finding, reason=reason, notes=(*_needed_scale(with_factor), missed, *finding.notes))
 
 
 def _own_letter(attempt: _DesignAttempt, name: str) -> str | None:

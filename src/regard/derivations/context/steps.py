@@ -10,7 +10,7 @@ from regard.derivations.context.appeal import Appeal, LastSide
 from regard.derivations.context.clauses import Clause
 from regard.derivations.context.declarations import SectionSymbols, without_symbols
 from regard.derivations.context.definitions import as_own_statement
-from regard.derivations.context.designs import bind, judge_designs, open_symbol, solved
+from regard.derivations.context.designs import bind, judge_designs, open_symbol, scaled, solved
 from regard.derivations.context.environment import (
     Premises,
     Recognised,
@@ -443,7 +443,11 @@ class QuestionJudge:
             finding = next((found for found in beside if found.is_true), finding)
         if finding.is_false and self._is_given_nearby(statement):
             return Recognised(role=Role.GIVEN, finding=true("Given by another part of the question"))
-        if statement.sign == "∝" and finding.is_false:
+        if (
+            statement.sign == "∝"
+            and finding.is_false
+            and self._judged_designs({name: scaled(expression)})[name].is_true
+        ):
             finding = left_open(OpenBecause.DOUBTFUL, "Looks wrong without a large factor, which ∝ leaves open")
         if finding.is_false:
             self._design_findings = {**self._design_findings, name: finding}

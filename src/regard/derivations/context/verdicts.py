@@ -68,6 +68,7 @@ _FIRST_WORD = re.compile(r"(?:\\text\w+\{[^{}]{0,40}\}\s*)?[*_]{0,3}(?P<word>[^\
 _NO_ANSWER = re.compile(rf"{any_of('condition')}|{any_of('negation')}", re.IGNORECASE)
 _NEXT_WORD = re.compile(r"\s+(?=[^\W\d_])")
 _AFTER_NO = re.compile(any_of("after_no"), re.IGNORECASE)
+_PLAIN_ANSWER = re.compile(rf"(?<=[ ,;]){any_of('yes_or_no')}", re.IGNORECASE)
 _WORD_ALONE = re.compile(r"\s*(?:[.,;:!。，；：！]|$)")
 
 
@@ -118,12 +119,16 @@ def find_choice(prose: str, choice: Choice) -> FoundChoice | None:
 
 
 def _is_contradicted(prose: str, first: FoundChoice, choice: Choice) -> bool:
-    """True if the other answer is joined to the first one, or stands alone after it or in a later sentence."""
+    """True if the other answer is joined to the first one, or stands alone after it or in a later sentence.
+
+    A plain yes or no that stands alone contradicts anywhere: no, unless they can, in which case yes.
+    """
     end = first.offset + len(first.words)
     joined, listed = _JOINED.match(prose, end), _LISTED.match(prose, end)
     places = [(joined.end(), False)] if joined is not None else []
     places += [(listed.end(), True)] if listed is not None else []
     places += [(found.end(), True) for found in _SENTENCE_START.finditer(prose, end)]
+    places += [(found.start(), True) for found in _PLAIN_ANSWER.finditer(prose, end)]
     for place, is_alone in places:
         other = _longest(prose, place, choice, is_opening=True)
         if other is not None and other.answer != first.answer and (not is_alone or _stands_alone(prose, other)):

@@ -116,9 +116,9 @@ def _documents_in(folder: Path, *, is_grading: bool) -> list[Path]:
 
 
 def _folders_without(documents: Iterable[Path], folder: Path) -> Iterator[Path]:
-    """The folders beside those of the documents that have none, if every document has a folder of its own."""
+    """The folders beside those of the documents that have none, if most of what holds documents is a folder."""
     taken = {path.relative_to(folder).parts[0] for path in documents}
-    if all((folder / name).is_dir() for name in taken):
+    if 2 * sum((folder / name).is_dir() for name in taken) > len(taken):
         yield from (
             path for path in folder.iterdir() if path.is_dir() and path.name[0] != "." and path.name not in taken
         )

@@ -56,7 +56,7 @@ def _summary(report: DocumentReport) -> str:
 
 
 def _file(file: SubmittedFile) -> str:
-    said = {"judged": f"{file.num_steps} steps read", "ignored": "not a document, ignored"}
+    said = {"judged": f"{plural(file.num_steps, 'step')} read", "ignored": "not a document, ignored"}
     what = said.get(file.outcome, f"{file.outcome}. {file.reason}")
     return f"<p><b>{html.escape(PurePath(file.name).name)}</b>: {html.escape(what)}</p>"
 

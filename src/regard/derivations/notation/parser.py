@@ -5,7 +5,7 @@ r"""A recursive-descent parser for the mathematics that answers are written in.
     product  = power {[· × /] power}            juxtaposition multiplies
     power    = atom {' | _script | ^script}
     atom     = number | symbol | (sum) | ‖sum‖ | ⟨sum, sum⟩ | \frac | \sqrt | function [^script] argument
-             | Σ _script ^script product | matrix | cases | \{members\} | (sum, …, sum) | ⌊sum⌋ | symbol[sum:]
+             | Σ _script ^script wide | matrix | cases | \{members\} | (sum, …, sum) | ⌊sum⌋ | symbol[sum:]
              | ∂power/∂power | ∇_script power | \frac{∂}{∂x} product
              | ∫_script^script product dx | arg max_script product
              | N(sum, sum) | N(sum; sum, sum) | KL(sum ‖ sum) | H(sum) | E_script[sum | sum] | P(event | event)
@@ -230,16 +230,20 @@ class _Parser:
         if self.text() in ("+", "-", "\\pm"):
             sign = -1 if self.take().text == "-" else 1
         while True:
-            term = self.product()
-            while (function := _WIDE_PRODUCTS.get(self.text())) is not None:
-                self.take()
-                term = Apply(function, (term, self.product()))
+            term = self.wide()
             terms.append(Negative(term) if sign < 0 else term)
             if self.text() not in ("+", "-"):
                 return terms[0] if len(terms) == 1 else Sum(tuple(terms))
             sign = -1 if self.take().text == "-" else 1
             if self.text() in ("+", "-"):
                 sign = -sign if self.take().text == "-" else sign
+
+    def wide(self) -> Expression:
+        term = self.product()
+        while (function := _WIDE_PRODUCTS.get(self.text())) is not None:
+            self.take()
+            term = Apply(function, (term, self.product()))
+        return term
 
     def product(self) -> Expression:
         """Factors side by side; a slash divides everything before it."""
@@ -975,7 +979,7 @@ class _Parser:
         return Accent("bar", body) if is_conjugate else _renamed(body, "^" + kind)
 
     def big_operator(self, operator: str) -> Expression:
-        """A sum, product or maximum of the product that follows its scripts."""
+        """A sum, product or maximum of the products that follows its scripts."""
         parts: tuple[Expression, ...] = ()
         upper: Expression | None = None
         for _ in range(2):
@@ -983,7 +987,7 @@ class _Parser:
                 parts = self.parts_below(self.script_tokens())
             elif self.skip("^"):
                 upper = self.whole(self.script_tokens())
-        body = self.sum() if self.reading.is_sum_wide else self.deeper(self.product)
+        body = self.sum() if self.reading.is_sum_wide else self.deeper(self.wide)
         return _big_operator(operator, parts, upper, body)
 
     def parts_below(self, tokens: Sequence[Token]) -> tuple[Expression, ...]:

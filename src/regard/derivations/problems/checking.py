@@ -104,6 +104,7 @@ _DESIGN = TableShape(
         "goal": "relation",
         "weight": "weight",
         "solutions": ListOf(item=TableOf(value="formula")),
+        "without": _TEXTS,
         "show": "formula",
         "show_as": "text",
         "show_at": TableOf(value="count"),
@@ -334,3 +335,9 @@ def _question_faults(question: Mapping[str, Any], settings: Mapping[str, Any], p
             if symbol not in design["symbols"]:
                 message = f"The solution gives '{symbol}', which the design does not leave open."
                 yield Fault(path=(*path, "design", "solutions", index, symbol), message=message)
+    holding = ancestors(question["setting"], settings) if question["setting"] in settings else None
+    known = [key for name in holding or () for key in settings[name].get("symbols", {})]
+    for index, symbol in enumerate(design.get("without", ())):
+        if symbol not in known:
+            message = f"'{symbol}' is not a symbol of this setting. Its symbols: {', '.join(known)}."
+            yield Fault(path=(*path, "design", "without", index), message=message)

@@ -31,12 +31,14 @@ _KINDS = {
 class Design:
     """Symbols left open to the student, the goal that they must reach, and solutions that do.
 
+    `without` names symbols on which a design may not depend, since it is to work for all of them.
     A design that fails is shown by the quantity `show`, called `show_as`, at the sizes `show_at`, beside its `target`.
     """
 
     symbols: tuple[str, ...]
     goal: str
     solutions: tuple[Mapping[str, str], ...] = ()
+    without: tuple[str, ...] = ()
     weight: float = 1.0
     show_at: Mapping[str, int] = field(default_factory=dict)
     show: str | None = None

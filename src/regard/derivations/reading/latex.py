@@ -18,8 +18,9 @@ from regard.derivations.reading.document import Document, Heading, Macro, Range,
 
 _HIDDEN = re.compile(
     r"\\begin\s{0,9}\{(verbatim|Verbatim|lstlisting|minted|comment|filecontents)\*?\}"
-    r"|\\(?:verb|lstinline)\*?([^A-Za-z\s*{\\])|\\[\s\S]|%[^\r\n]*"
+    r"|(\\iffalse)(?![A-Za-z@])|\\(?:verb|lstinline)\*?([^A-Za-z\s*{\\])|\\[\s\S]|%[^\r\n]*"
 )
+_CONDITIONAL = re.compile(r"\\(?:(?P<opens>if(?!f(?![A-Za-z@]))[A-Za-z@]*)|else|(?P<closes>fi))(?![A-Za-z@])")
 _LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
 _HEADING = re.compile(rf"\\({'|'.join(_LEVELS)})(?![A-Za-z])\*?\s{{0,9}}(?:\[[^\]\r\n]{{0,300}}\])?\s{{0,9}}(?=\{{)")
 _BREAK = re.compile(r"\\(?:item|par|question|titledquestion|part|subpart|(?:sub){0,2}section)(?![A-Za-z])")
@@ -78,7 +79,10 @@ def read_latex(text: str, path: str) -> Document:
 
 
 def _hidden(text: str) -> Iterator[_Hidden]:
-    r"""Comments, `\verb` and verbatim environments, in order; an environment that nothing ends hides nothing."""
+    r"""Comments, what `\iffalse` leaves out, `\verb` and verbatim environments, in order.
+
+    An environment that nothing ends hides nothing.
+    """
     place, hopeless = 0, set[str]()
     while found := _HIDDEN.search(text, place):
         place = found.end()
@@ -92,10 +96,26 @@ def _hidden(text: str) -> Iterator[_Hidden]:
                 place = end
                 yield _Hidden(start=found.start(), end=end, is_comment=found[1] == "comment")
         elif found[2]:
-            end = re.compile(f"[\r\n{re.escape(found[2])}]").search(text, place)
-            if end and end[0] == found[2]:
+            place = _end_of_false(text, place)
+            yield _Hidden(start=found.start(), end=place, is_comment=True)
+        elif found[3]:
+            end = re.compile(f"[\r\n{re.escape(found[3])}]").search(text, place)
+            if end and end[0] == found[3]:
                 place = end.end()
                 yield _Hidden(start=found.start(), end=place, is_comment=False)
+
+
+def _end_of_false(text: str, start: int) -> int:
+    r"""Where the branch that `\iffalse` leaves out ends: at its `\else` or `\fi`, at once if there is none."""
+    depth = 0
+    for found in _CONDITIONAL.finditer(text, start):
+        if found["opens"]:
+            depth += 1
+        elif depth == 0:
+            return found.end()
+        elif found["closes"]:
+            depth -= 1
+    return start
 
 
 def _paragraphs(visible: str) -> Iterator[Range]:

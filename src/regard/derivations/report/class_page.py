@@ -1,8 +1,9 @@
 """The page of a class: what needs a person, a matrix of students and questions, and the most common wrong steps."""
 
 import html
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
 from regard.derivations.report import headline, part_in_words, plural, reasons_in_words
@@ -30,6 +31,7 @@ class _Student:
     """A row of the matrix: the reports themselves are too many to keep."""
 
     page: str
+    name: str
     file: str
     outcome: str
     reason: str
@@ -38,10 +40,6 @@ class _Student:
     max_score: float
     needs_person: bool
     rows: Mapping[str, QuestionRow]
-
-    @property
-    def name(self) -> str:
-        return self.page.removesuffix(".html")
 
     @property
     def link(self) -> str:
@@ -61,10 +59,10 @@ def render_class(reports: Iterable[tuple[DocumentReport, str]]) -> str:
         for verdict in (verdict for verdict in report.verdicts if verdict.status == "refuted"):
             key = verdict.question, "".join(verdict.source.split())
             wrong.setdefault(key, _WrongStep(verdict=verdict)).pages[page] = None
-    questions = list(dict.fromkeys(question for student in students for question in student.rows))
+    students = _named_by_folder(students)
     title = plural(len(students), "document")
     main = f'<header class="head"><h1>{title}</h1></header>'
-    main += f"{_people(students)}{_matrix(students, questions)}{_wrong_steps(list(wrong.values()))}"
+    main += f"{_people(students)}{_matrix(students)}{_wrong_steps(list(wrong.values()), students)}"
     return render_page(
         Page(
             title=title,
@@ -79,6 +77,7 @@ def render_class(reports: Iterable[tuple[DocumentReport, str]]) -> str:
 def _student(report: DocumentReport, page: str) -> _Student:
     return _Student(
         page=page,
+        name=page.removesuffix(".html"),
         file=report.file,
         outcome=report.outcome,
         reason=report.reason or "",
@@ -88,6 +87,16 @@ def _student(report: DocumentReport, page: str) -> _Student:
         needs_person=report.needs_person,
         rows={row.id: row for row in report.questions},
     )
+
+
+def _named_by_folder(students: Sequence[_Student]) -> list[_Student]:
+    """A student whose folder holds one document goes by the folder's name."""
+    folders = [student.name.rpartition("/")[0] for student in students]
+    num_documents = Counter(folders)
+    return [
+        replace(student, name=folder) if folder and num_documents[folder] == 1 else student
+        for student, folder in zip(students, folders, strict=True)
+    ]
 
 
 def _margin(students: Sequence[_Student]) -> str:
@@ -126,12 +135,21 @@ def _person(student: _Student) -> str:
 
 
 # -- the matrix --------------------------------------------------------------------------------------------------------
-def _matrix(students: Sequence[_Student], questions: Sequence[str]) -> str:
-    names = ("document", "certain", "pending", *questions)
+def _matrix(students: Sequence[_Student]) -> str:
+    titles = {row.id: row.title for student in students for row in student.rows.values()}
+    answered = {row.id for student in students for row in student.rows.values() if not _is_blank(row)}
+    questions = [question for question in titles if question in answered]
+    names = {"document": "", "certain": "", "pending": "", **{question: titles[question] for question in questions}}
     heads = "".join(
-        f'<th scope="col"><button type="button" class="sort">{html.escape(name)}</button></th>' for name in names
+        f'<th scope="col" title="{html.escape(title)}"><button type="button" class="sort">{html.escape(name)}</button>'
+        "</th>"
+        for name, title in names.items()
     )
     body = "".join(_matrix_row(student, questions) for student in students)
+    means = "".join(_mean(question, students) for question in questions)
+    foot = f'<tr><th scope="row">average</th><td></td><td></td>{means}</tr>'
+    left = [html.escape(question) for question in titles if question not in answered]
+    note = f'<p class="why">Nobody answered {", ".join(left)}.</p>' if left else ""
     shown = (("all", "all"), ("person", "those that need a person"), ("wrong", "those that lost points"))
     choices = "".join(
         f'<label><input type="radio" name="show" id="show-{name}"{" checked" if name == "all" else ""}> {text}</label>'
@@ -140,7 +158,8 @@ def _matrix(students: Sequence[_Student], questions: Sequence[str]) -> str:
     find = '<label>Find <input type="search" class="find" placeholder="a name"></label>'
     return (
         f'<fieldset class="filter"><legend>Show</legend>{choices}{find}</fieldset>'
-        f'<div class="table"><table class="matrix"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+        f'<div class="table"><table class="matrix"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody>'
+        f"<tfoot>{foot}</tfoot></table></div>{note}"
     )
 
 
@@ -157,8 +176,19 @@ def _matrix_row(student: _Student, questions: Sequence[str]) -> str:
     return f'{head}{total}<td data-value="{student.pending:g}">{student.pending:g}</td>{cells}</tr>'
 
 
+def _mean(question: str, students: Sequence[_Student]) -> str:
+    """The mean of the certain points, over those who could earn any."""
+    rows = [student.rows[question] for student in students if question in student.rows]
+    scores = [row.score for row in rows if row.points]
+    return f"<td>{sum(scores) / len(scores):.2g}</td>" if scores else "<td>–</td>"
+
+
+def _is_blank(row: QuestionRow) -> bool:
+    return row.state == "unanswered" and not row.reasons
+
+
 def _cell(row: QuestionRow | None) -> str:
-    if row is None or (row.state == "unanswered" and not row.reasons):
+    if row is None or _is_blank(row):
         text = '<span class="unseen">unanswered</span>–'
         return f'<td class="cell blank" data-value="-1">{text}</td>'
     if row.reasons:
@@ -172,25 +202,23 @@ def _cell(row: QuestionRow | None) -> str:
 
 
 # -- wrong steps -------------------------------------------------------------------------------------------------------
-def _wrong_steps(steps: Sequence[_WrongStep]) -> str:
+def _wrong_steps(steps: Sequence[_WrongStep], students: Sequence[_Student]) -> str:
     commonest = sorted(steps, key=lambda step: -len(step.pages))[:_MOST_WRONG]
     if not commonest:
         return ""
-    rows = "".join(_wrong_step(step) for step in commonest)
+    links = {student.page: student.link for student in students}
+    rows = "".join(_wrong_step(step, links) for step in commonest)
     return f'<h2>Most common wrong steps</h2><ol class="wrong-steps">{rows}</ol>'
 
 
-def _wrong_step(step: _WrongStep) -> str:
+def _wrong_step(step: _WrongStep, links: Mapping[str, str]) -> str:
     verdict, source = step.verdict, step.verdict.source
     is_formula = verdict.kind != "choice" and len(source) <= _MAX_SOURCE
     shown = typeset(source, is_display=False) if is_formula else html.escape(verdict.statement[:_MAX_SOURCE])
-    links = ", ".join(
-        f'<a href="{html.escape(quote(page))}">{html.escape(page.removesuffix(".html"))}</a>'
-        for page in list(step.pages)[:_MOST_LINKS]
-    )
+    who = ", ".join(links[page] for page in list(step.pages)[:_MOST_LINKS])
     more = f" and {len(step.pages) - _MOST_LINKS} more" if len(step.pages) > _MOST_LINKS else ""
     question = f"{html.escape(verdict.question)} " if verdict.question else ""
     return (
         f'<li><b>{plural(len(step.pages), "document")}</b> {question}<span class="formula">{shown}</span> '
-        f'<span class="why">{scripted(headline(verdict))}. {links}{more}</span></li>'
+        f'<span class="why">{scripted(headline(verdict))}. {who}{more}</span></li>'
     )
