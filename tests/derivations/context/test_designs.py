@@ -117,3 +117,9 @@ def test_open_symbols_are_known_under_every_spelling(source, name):
     scope = scope_of("1b")
     assert open_symbol(read_side(tokenize(source), scope), PROBLEM.question("1b"), scope) == name
     assert open_symbol(Symbol("q"), PROBLEM.question("1c.ii"), scope) is None
+
+
+def test_a_letter_that_could_not_be_read_is_no_scale_of_a_design():
+    text = "1.(b) An average of two\n\nLet $r = 7$ and $\\beta = r$. Take $q = \\beta(k_a + k_b)$.\n"
+    assert "beta" not in with_scales(scope_of("1b").without("beta"), read_side(tokenize(r"\beta k_a"), scope_of("1b"))).own
+    assert verify(text, "cs224n-a4").crash is None

@@ -47,6 +47,29 @@ def test_another_definition_is_another_environment():
         assert [verdict.status for verdict in verify("Let $x = 4$. Then $x^2 = 9$.").verdicts][-1] != "holds"
 
 
+HOMEWORK = "1.(b) An average of two\n\n{}Take $q = \\beta(k_a + k_b)$. Then $k_a^\\top q = \\beta$ and $c \\approx v_a$.\n"
+
+
+@pytest.mark.parametrize("name", ["r", "\\zeta_2", "\\eta"])
+def test_a_new_number_changes_the_environment_only_of_what_depends_on_it(name, decisions):
+    with remembering(FindingMemory()):
+        verify(HOMEWORK.format(""), "cs224n-a4")
+        decisions.clear()
+        verify(HOMEWORK.format(f"Let ${name} = 7$.\n\n"), "cs224n-a4")
+    assert [sides for sides in decisions if sides.left != sides.right] == []  # the definition itself is 7 = 7
+
+
+@pytest.mark.parametrize("definition", ["Let $\\beta = 7$.", "Let $r = 7$ and $\\beta = r$.", "Let $v_a = k_a$."])
+def test_a_new_number_that_a_statement_may_reach_is_part_of_its_environment(definition, decisions):
+    text = HOMEWORK.format(f"{definition}\n\n")
+    plain = verify(text, "cs224n-a4")
+    with remembering(FindingMemory()):
+        verify(HOMEWORK.format(""), "cs224n-a4")
+        decisions.clear()
+        assert verify(text, "cs224n-a4").verdicts == plain.verdicts
+    assert [sides for sides in decisions if sides.left != sides.right] != []
+
+
 def test_scopes_have_the_same_key_exactly_if_their_contents_agree():
     setting = load_problem("cs224n-a4").questions[0].setting
     scope = Scope(setting=setting)

@@ -1,21 +1,25 @@
 """Findings that outlive a document: judging is a function of a statement and its environment."""
 
 import hashlib
+import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from regard.derivations.judging.findings import Finding
-from regard.derivations.judging.relations import Sides
+from regard.derivations.judging.relations import Relation, Sides
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import Setting, SymbolMeaning
+from regard.derivations.notation.syntax import Expression
+from regard.derivations.notation.tokens import NotUnderstood
 
 _MOST_FINDINGS = 4000
 _DIGEST = "_digest_of_contents"
+_NARROWED = "_narrowed"
 
 
 class FindingMemory:
@@ -36,6 +40,7 @@ class FindingMemory:
     def decide(self, sides: Sides, scope: Scope, decide: Callable[[Sides, Scope], Finding]) -> Finding:
         """What was found of a statement in an equal environment, or else what `decide` finds."""
         self._before_each()
+        scope = without_idle_numbers(scope, sides)
         key = (sides, environment_key(scope))
         if key not in self._findings:
             self._findings[key] = _worked_out_once(decide(sides, scope))
@@ -67,6 +72,62 @@ def _worked_out_once(finding: Finding) -> Finding:
     """The finding whose counterexample and explanation are worked out when they are first asked for, and only then."""
     shown, explained = finding.shown_by, finding.explained_by
     return replace(finding, shown_by=shown and cache(shown), explained_by=explained and cache(explained))
+
+
+# -- numbers that play no part -----------------------------------------------------------------------------------------
+def without_idle_numbers(scope: Scope, sides: Sides) -> Scope:
+    """The scope without the author's numbers that a statement does not depend on.
+
+    So a new definition changes the environment of those statements only that could use it. A number stays where it could
+    matter to more than its own symbol: under a letter of the problem or of a family, and if it is random or tends
+    somewhere.
+    """
+    numbers = [key for key, meaning in scope.own.items() if _is_plain_number(meaning)]
+    if not numbers:
+        return scope
+    try:
+        used = scope.reach(*sides.expressions(scope), *_expressions_beside(sides.conditions, sides.premises))
+    except NotUnderstood:
+        return scope
+    words = {word for token in (*sides.left, *sides.right) for word in _words(token.text)} | _words_of(scope.setting)
+    words = words.union(*(_words(meaning.name) for meaning in scope.own.values() if not _is_plain_number(meaning)))
+    idle = frozenset(key for key in numbers if key not in used and words.isdisjoint(_words(key)))
+    return _leaving_out(scope, idle) if idle else scope
+
+
+def _is_plain_number(meaning: SymbolMeaning) -> bool:
+    """True for a number that a formula gives."""
+    is_random = meaning.variance is not None or meaning.is_law or meaning.law is not None
+    is_given = meaning.formula is not None and meaning.is_number and meaning.index is None
+    return is_given and not is_random and meaning.tends is None
+
+
+def _expressions_beside(conditions: Sequence[Expression], premises: Sequence[Relation]) -> Iterator[Expression]:
+    """The expressions in the conditions that a statement is under."""
+    yield from conditions
+    for premise in premises:
+        yield from (premise.left, premise.right, *_expressions_beside(premise.conditions, premise.premises))
+
+
+@lru_cache(maxsize=256)
+def _words_of(setting: Setting) -> frozenset[str]:
+    """The words in all names of a setting."""
+    names = [*setting.symbols, *setting.sizes, *setting.fixed, *setting.free, *setting.functions, *setting.aliases]
+    return frozenset(word for name in names for word in _words(name)) | {"sigma"}  # which may be a function
+
+
+@lru_cache(maxsize=4096)
+def _words(name: str) -> frozenset[str]:
+    """The words in a name, in lower case: those of k_perm are k and perm."""
+    return frozenset(word.casefold() for word in re.findall(r"[^\W\d_]+", name))
+
+
+def _leaving_out(scope: Scope, names: frozenset[str]) -> Scope:
+    """One and the same scope for the same names, since a scope remembers what it has computed."""
+    narrowed = scope.__dict__.setdefault(_NARROWED, {})
+    if names not in narrowed:
+        narrowed[names] = replace(scope, own={key: scope.own[key] for key in scope.own if key not in names})
+    return narrowed[names]
 
 
 # -- environments ------------------------------------------------------------------------------------------------------
