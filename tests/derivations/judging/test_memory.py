@@ -12,6 +12,11 @@ from regard.derivations.verify import example_answers, verify
 NOTES = (
     "Let $W$ be a $2 \\times 2$ matrix and $x = 3$.\n\nThen $x^2 = 9$ and $x + 1 = 5$, so $W^\\top W = W W^\\top$.\n"
 )
+# The vector x̂ is that of all x̂_i, which depend on μ.
+OF_MEMBERS = (
+    "Let $x \\in \\mathbb{R}^d$, $\\mu = \\frac1d\\sum_{i=1}^d x_i$ and $\\hat x_i = x_i - \\mu$.\n\n"
+    "Then $\\mathbf 1^\\top \\hat x = 0$.\n"
+)
 
 
 @pytest.fixture
@@ -28,7 +33,7 @@ def decisions(monkeypatch):
     return made
 
 
-@pytest.mark.parametrize("text", [example_answers(), NOTES])
+@pytest.mark.parametrize("text", [example_answers(), NOTES, OF_MEMBERS])
 def test_a_document_is_judged_as_without_a_memory_and_nothing_is_decided_twice(text, decisions):
     plain, memory = verify(text), FindingMemory()
     with remembering(memory):

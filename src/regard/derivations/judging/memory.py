@@ -1,6 +1,7 @@
 """Findings that outlive a document: judging is a function of a statement and its environment."""
 
 import hashlib
+import itertools
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import Any
 
 from regard.derivations.judging.findings import Finding
 from regard.derivations.judging.relations import Relation, Sides
-from regard.derivations.judging.scope import Scope
+from regard.derivations.judging.scope import Scope, formulas_behind
 from regard.derivations.judging.setting import Setting, SymbolMeaning
 from regard.derivations.notation.syntax import Expression
 from regard.derivations.notation.tokens import NotUnderstood
@@ -79,18 +80,20 @@ def without_idle_numbers(scope: Scope, sides: Sides) -> Scope:
     """The scope without the author's numbers that a statement does not depend on.
 
     So a new definition changes the environment of those statements only that could use it. A number stays where it could
-    matter to more than its own symbol: under a letter of the problem or of a family, and if it is random or tends
-    somewhere.
+    matter to more than its own symbol: under a letter of the problem or of a family, if a vector, a matrix or a family
+    depends on it (x is short for all x_i), and if it is random or tends somewhere.
     """
     numbers = [key for key, meaning in scope.own.items() if _is_plain_number(meaning)]
     if not numbers:
         return scope
+    others = [meaning for meaning in scope.own.values() if not _is_plain_number(meaning)]
+    beside = (*_expressions_beside(sides.conditions, sides.premises), *itertools.chain(*map(formulas_behind, others)))
     try:
-        used = scope.reach(*sides.expressions(scope), *_expressions_beside(sides.conditions, sides.premises))
+        used = scope.reach(*sides.expressions(scope), *beside)
     except NotUnderstood:
         return scope
     words = {word for token in (*sides.left, *sides.right) for word in _words(token.text)} | _words_of(scope.setting)
-    words = words.union(*(_words(meaning.name) for meaning in scope.own.values() if not _is_plain_number(meaning)))
+    words = words.union(*(_words(meaning.name) for meaning in others))
     idle = frozenset(key for key in numbers if key not in used and words.isdisjoint(_words(key)))
     return _leaving_out(scope, idle) if idle else scope
 

@@ -254,9 +254,13 @@ class Scope:
         if found is not None:
             meaning = found.meaning
             members = self.member_formulas.get(meaning.name, {}).values() if meaning.index else ()
-            formulas = (meaning.formula, *members, *_parameters(meaning.law))
-            named.append((meaning.key, [formula for formula in formulas if formula is not None]))
+            named.append((meaning.key, [*formulas_behind(meaning), *members]))
         return named
+
+
+def formulas_behind(meaning: SymbolMeaning) -> tuple[Expression, ...]:
+    """The formula that gives a symbol, and the parameters of its law."""
+    return (*(() if meaning.formula is None else (meaning.formula,)), *_parameters(meaning.law))
 
 
 def _parameters(law: AnyLaw | None) -> tuple[Expression, ...]:
