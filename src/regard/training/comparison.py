@@ -119,8 +119,8 @@ class PairResult:
     def _reason_for_one_seed(self) -> str:
         return (
             f"{self.better} − {self.worse} is {_percent(self.difference.mean)} points with one seed, which can't tell "
-            f"how other seeds would do. Of these two models, only {self.better} is right on {self.only_better} "
-            f"questions, and only {self.worse} on {self.only_worse} (McNemar: {self._p_values()})"
+            f"how other seeds would do. Questions that only one of the two models answers correctly: {self.better} "
+            f"{self.only_better}, {self.worse} {self.only_worse} (McNemar: {self._p_values()})"
         )
 
     def _p_values(self) -> str:

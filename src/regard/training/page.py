@@ -1,6 +1,7 @@
 """The page of a run, or of several that are compared: curves, sample answers and settings, live while they train."""
 
 import html
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -184,10 +185,9 @@ def _accuracy_series(curves: Sequence[_Labelled], *, has_interval: bool) -> list
     ]
     if has_interval:
         held_out = asked[0].curve.held_out
-        ends = {"lower": [each.lower for _, each in held_out], "upper": [each.upper for _, each in held_out]}
-        series += [
-            Series(label=label, x=[step for step, _ in held_out], y=y, style="dashed") for label, y in ends.items()
-        ]
+        steps, ends = [step for step, _ in held_out], [each for _, each in held_out]
+        y = [*(each.lower for each in ends), math.nan, *(each.upper for each in ends)]
+        series.append(Series(label="95 % interval", x=[*steps, steps[-1], *steps], y=y, style="dashed"))
     return series
 
 
