@@ -52,7 +52,9 @@ def test_another_definition_is_another_environment():
         assert [verdict.status for verdict in verify("Let $x = 4$. Then $x^2 = 9$.").verdicts][-1] != "holds"
 
 
-HOMEWORK = "1.(b) An average of two\n\n{}Take $q = \\beta(k_a + k_b)$. Then $k_a^\\top q = \\beta$ and $c \\approx v_a$.\n"
+HOMEWORK = (
+    "1.(b) An average of two\n\n{}Take $q = \\beta(k_a + k_b)$. Then $k_a^\\top q = \\beta$ and $c \\approx v_a$.\n"
+)
 
 
 @pytest.mark.parametrize("name", ["r", "\\zeta_2", "\\eta"])

@@ -79,9 +79,9 @@ def _worked_out_once(finding: Finding) -> Finding:
 def without_idle_numbers(scope: Scope, sides: Sides) -> Scope:
     """The scope without the author's numbers that a statement does not depend on.
 
-    So a new definition changes the environment of those statements only that could use it. A number stays where it could
-    matter to more than its own symbol: under a letter of the problem or of a family, if a vector, a matrix or a family
-    depends on it (x is short for all x_i), and if it is random or tends somewhere.
+    So a new definition changes the environment of those statements only that could use it. A number stays where it
+    could matter to more than its own symbol: under a letter of the problem or of a family, if a vector, a matrix or a
+    family depends on it (x is short for all x_i), and if it is random or tends somewhere.
     """
     numbers = [key for key, meaning in scope.own.items() if _is_plain_number(meaning)]
     if not numbers:
