@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from regard.derivations.report import headline, part_in_words, plural, reasons_in_words
+from regard.derivations.report.marks import step_id
 from regard.derivations.results import DocumentReport, QuestionRow, StepVerdict
 from regard.render.formulas import scripted
 from regard.render.mathml import typeset
@@ -19,10 +20,10 @@ _LEGEND = (("full", "full points"), ("some", "some"), ("none", "none"), ("person
 
 @dataclass(kw_only=True)
 class _WrongStep:
-    """A step that several students got wrong in the same way, and the pages of those who did."""
+    """A step that several students got wrong in the same way, and where it stands on the pages of those who did."""
 
     verdict: StepVerdict
-    pages: dict[str, None] = field(default_factory=dict)
+    pages: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +59,10 @@ def render_class(reports: Iterable[tuple[DocumentReport, str]]) -> str:
     wrong: dict[tuple[str | None, str], _WrongStep] = {}
     for report, page in reports:
         students.append(_student(report, page))
-        for verdict in (verdict for verdict in report.verdicts if verdict.status == "refuted"):
-            key = verdict.question, "".join(verdict.source.split())
-            wrong.setdefault(key, _WrongStep(verdict=verdict)).pages[page] = None
+        for number, verdict in enumerate(report.verdicts):
+            if verdict.status == "refuted":
+                key = verdict.question, "".join(verdict.source.split())
+                wrong.setdefault(key, _WrongStep(verdict=verdict)).pages.setdefault(page, step_id(number))
     questions = list(dict.fromkeys(question for student in students for question in student.rows))
     title = plural(len(students), "document")
     main = f'<header class="head"><h1>{title}</h1></header>'
@@ -185,8 +187,8 @@ def _wrong_step(step: _WrongStep) -> str:
     is_formula = verdict.kind != "choice" and len(source) <= _MAX_SOURCE
     shown = typeset(source, is_display=False) if is_formula else html.escape(verdict.statement[:_MAX_SOURCE])
     links = ", ".join(
-        f'<a href="{html.escape(quote(page))}">{html.escape(page.removesuffix(".html"))}</a>'
-        for page in list(step.pages)[:_MOST_LINKS]
+        f'<a href="{html.escape(quote(page))}#{anchor}">{html.escape(page.removesuffix(".html"))}</a>'
+        for page, anchor in list(step.pages.items())[:_MOST_LINKS]
     )
     more = f" and {len(step.pages) - _MOST_LINKS} more" if len(step.pages) > _MOST_LINKS else ""
     question = f"{html.escape(verdict.question)} " if verdict.question else ""
