@@ -1,7 +1,6 @@
 """Findings that outlive a document: judging is a function of a statement and its environment."""
 
 import hashlib
-import itertools
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,14 +12,13 @@ from typing import Any
 
 from regard.derivations.judging.findings import Finding
 from regard.derivations.judging.relations import Relation, Sides
-from regard.derivations.judging.scope import Scope, formulas_behind
+from regard.derivations.judging.scope import LOOK_ALIKES, Scope, formulas_behind
 from regard.derivations.judging.setting import Setting, SymbolMeaning
-from regard.derivations.notation.syntax import Expression
-from regard.derivations.notation.tokens import NotUnderstood
+from regard.derivations.notation.syntax import Expression, symbols
 
 _MOST_FINDINGS = 4000
 _DIGEST = "_digest_of_contents"
-_NARROWED = "_narrowed"
+_NARROWED, _PLAIN_NUMBERS = "_narrowed", "_plain_numbers"
 
 
 class FindingMemory:
@@ -77,25 +75,36 @@ def _worked_out_once(finding: Finding) -> Finding:
 
 # -- numbers that play no part -----------------------------------------------------------------------------------------
 def without_idle_numbers(scope: Scope, sides: Sides) -> Scope:
-    """The scope without the author's numbers that a statement does not depend on.
+    """The scope without the author's numbers that a statement cannot reach.
 
-    So a new definition changes the environment of those statements only that could use it. A number stays where it
-    could matter to more than its own symbol: under a letter of the problem or of a family, if a vector, a matrix or a
-    family depends on it (x is short for all x_i), and if it is random or tends somewhere.
+    So a new definition changes the environment of those statements only that could use it. Names count as equal if they
+    share a word, in either case: a number that stays without need costs time, and one that is missed costs a verdict.
     """
-    numbers = [key for key, meaning in scope.own.items() if _is_plain_number(meaning)]
-    if not numbers:
+    idle = dict(_plain_numbers(scope))
+    if not idle:
         return scope
-    others = [meaning for meaning in scope.own.values() if not _is_plain_number(meaning)]
-    beside = (*_expressions_beside(sides.conditions, sides.premises), *itertools.chain(*map(formulas_behind, others)))
-    try:
-        used = scope.reach(*sides.expressions(scope), *beside)
-    except NotUnderstood:
-        return scope
-    words = {word for token in (*sides.left, *sides.right) for word in _words(token.text)} | _words_of(scope.setting)
-    words = words.union(*(_words(meaning.name) for meaning in others))
-    idle = frozenset(key for key in numbers if key not in used and words.isdisjoint(_words(key)))
-    return _leaving_out(scope, idle) if idle else scope
+    words = {word for token in (*sides.left, *sides.right) for word in _words(token.text)}
+    words = words.union(*map(_words_in, _expressions_beside(sides.conditions, sides.premises)))
+    words |= {LOOK_ALIKES[word] for word in words & LOOK_ALIKES.keys()}
+    while used := [key for key in idle if not words.isdisjoint(_words(key))]:
+        words = words.union(*map(idle.pop, used))
+    return _leaving_out(scope, frozenset(idle)) if idle else scope
+
+
+def _plain_numbers(scope: Scope) -> dict[str, frozenset[str]]:
+    """The author's numbers that may matter to statements only that name them, with the words in their formulas.
+
+    Not those that are random or tend somewhere, nor any that the problem, a vector, a matrix or a family depends on: x
+    may be short for all x_i.
+    """
+    if _PLAIN_NUMBERS not in scope.__dict__:
+        numbers = {key: meaning for key, meaning in scope.own.items() if _is_plain_number(meaning)}
+        others = [meaning for key, meaning in scope.own.items() if key not in numbers]
+        words = _words_of(scope.setting).union(*map(_words_behind, (*others, *scope.neighbours.values())))
+        scope.__dict__[_PLAIN_NUMBERS] = {
+            key: _words_behind(meaning) for key, meaning in numbers.items() if words.isdisjoint(_words(key))
+        }
+    return scope.__dict__[_PLAIN_NUMBERS]
 
 
 def _is_plain_number(meaning: SymbolMeaning) -> bool:
@@ -114,9 +123,22 @@ def _expressions_beside(conditions: Sequence[Expression], premises: Sequence[Rel
 
 @lru_cache(maxsize=256)
 def _words_of(setting: Setting) -> frozenset[str]:
-    """The words in all names of a setting."""
-    names = [*setting.symbols, *setting.sizes, *setting.fixed, *setting.free, *setting.functions, *setting.aliases]
-    return frozenset(word for name in names for word in _words(name)) | {"sigma"}  # which may be a function
+    """The words in all names and formulas of a setting."""
+    names = [*setting.sizes, *setting.fixed, *setting.free, *setting.functions, *setting.aliases, *setting.kinds]
+    functions = setting.functions.values()
+    formulas = [formula for each in functions for formula in (each.formula, each.vector_formula) if formula is not None]
+    words = frozenset({"sigma"})  # which may be a function
+    return words.union(*map(_words, names), *map(_words_behind, setting.symbols.values()), *map(_words_in, formulas))
+
+
+def _words_behind(meaning: SymbolMeaning) -> frozenset[str]:
+    """The words in a symbol's name and in the formulas that give it."""
+    return _words(meaning.key).union(*map(_words_in, formulas_behind(meaning)))
+
+
+@lru_cache(maxsize=4096)
+def _words_in(expression: Expression) -> frozenset[str]:
+    return frozenset[str]().union(*(_words(symbol.name) for symbol in symbols(expression)))
 
 
 @lru_cache(maxsize=4096)
@@ -151,8 +173,10 @@ def _content(value: Any) -> Any:
     """A value as one that prints the same exactly if the contents are the same."""
     if isinstance(value, Setting | SymbolMeaning):
         return _digest(value)
+    if isinstance(value, Expression):
+        return _content_of_expression(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return type(value).__name__, *(_content(getattr(value, item.name)) for item in fields(value) if item.init)
+        return _content_of_fields(value)
     if isinstance(value, Mapping):
         return tuple((_content(key), _content(item)) for key, item in value.items())
     if isinstance(value, frozenset | set):
@@ -160,3 +184,12 @@ def _content(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return tuple(map(_content, value))
     return value
+
+
+@lru_cache(maxsize=4096)
+def _content_of_expression(value: Expression) -> Any:
+    return _content_of_fields(value)
+
+
+def _content_of_fields(value: Any) -> Any:
+    return type(value).__name__, *(_content(getattr(value, item.name)) for item in fields(value) if item.init)
