@@ -3,9 +3,11 @@
 import pytest
 
 from regard.derivations.judging import judge
-from regard.derivations.judging.memory import FindingMemory, environment_key, remembering
+from regard.derivations.judging.memory import FindingMemory, environment_key, remembering, without_idle_numbers
+from regard.derivations.judging.relations import Sides, read_side
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import SymbolMeaning
+from regard.derivations.notation.tokens import tokenize
 from regard.derivations.problems.problem import load_problem
 from regard.derivations.verify import example_answers, verify
 
@@ -75,6 +77,27 @@ def test_a_new_number_that_a_statement_may_reach_is_part_of_its_environment(defi
         decisions.clear()
         assert verify(text, "cs224n-a4").verdicts == plain.verdicts
     assert [sides for sides in decisions if sides.left != sides.right] != []
+
+
+@pytest.mark.parametrize(
+    ("statement", "own", "kept"),
+    [
+        ("k_a = k_b", {"zeta": "2", "eta": r"\zeta + 1"}, ""),
+        (r"\zeta = 2", {"zeta": "2", "eta": r"\zeta + 1"}, "zeta"),
+        (r"\eta = 3", {"zeta": "2", "eta": r"\zeta + 1"}, "zeta eta"),
+        ("k_a = k_b", {"zeta": "2", "gamma": r"\zeta^2"}, "zeta gamma"),  # the problem has a γ, too
+        ("k_a = k_b", {"zeta": "2", "u": r"\zeta k_a"}, "zeta u"),
+        ("g = k_b", {"zeta": "2", "q": r"\zeta"}, "zeta q"),  # g may be a q that was misread
+    ],
+)
+def test_only_numbers_that_nothing_else_names_are_left_out(statement, own, kept):
+    scope = Scope(setting=load_problem("cs224n-a4").question("1c.ii").setting)
+    for name, source in own.items():
+        shape = ("d", "1") if name == "u" else ("1", "1")
+        scope = scope.with_meaning(SymbolMeaning(name=name, shape=shape, formula=read_side(tokenize(source), scope)))
+    left, right = (tuple(tokenize(side)) for side in statement.split("="))
+    narrowed = without_idle_numbers(scope, Sides(left=left, sign="=", right=right))
+    assert list(narrowed.own) == kept.split()
 
 
 def test_scopes_have_the_same_key_exactly_if_their_contents_agree():

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass, replace
@@ -80,14 +80,12 @@ def without_idle_numbers(scope: Scope, sides: Sides) -> Scope:
     So a new definition changes the environment of those statements only that could use it. Names count as equal if they
     share a word, in either case: a number that stays without need costs time, and one that is missed costs a verdict.
     """
-    idle = dict(_plain_numbers(scope))
-    if not idle:
+    if not _plain_numbers(scope):
         return scope
     words = {word for token in (*sides.left, *sides.right) for word in _words(token.text)}
     words = words.union(*map(_words_in, _expressions_beside(sides.conditions, sides.premises)))
     words |= {LOOK_ALIKES[word] for word in words & LOOK_ALIKES.keys()}
-    while used := [key for key in idle if not words.isdisjoint(_words(key))]:
-        words = words.union(*map(idle.pop, used))
+    idle = _beyond_reach(_plain_numbers(scope), words)
     return _leaving_out(scope, frozenset(idle)) if idle else scope
 
 
@@ -101,10 +99,17 @@ def _plain_numbers(scope: Scope) -> dict[str, frozenset[str]]:
         numbers = {key: meaning for key, meaning in scope.own.items() if _is_plain_number(meaning)}
         others = [meaning for key, meaning in scope.own.items() if key not in numbers]
         words = _words_of(scope.setting).union(*map(_words_behind, (*others, *scope.neighbours.values())))
-        scope.__dict__[_PLAIN_NUMBERS] = {
-            key: _words_behind(meaning) for key, meaning in numbers.items() if words.isdisjoint(_words(key))
-        }
+        behind = {key: _words_behind(meaning) for key, meaning in numbers.items()}
+        scope.__dict__[_PLAIN_NUMBERS] = _beyond_reach(behind, words)
     return scope.__dict__[_PLAIN_NUMBERS]
+
+
+def _beyond_reach(numbers: Mapping[str, frozenset[str]], words: Set[str]) -> dict[str, frozenset[str]]:
+    """The numbers that some words do not lead to, by way of the words in the formulas of others either."""
+    left = dict(numbers)
+    while used := [key for key in left if not words.isdisjoint(_words(key))]:
+        words = words.union(*map(left.pop, used))
+    return left
 
 
 def _is_plain_number(meaning: SymbolMeaning) -> bool:
