@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass, replace
@@ -104,7 +104,7 @@ def _plain_numbers(scope: Scope) -> dict[str, frozenset[str]]:
     return scope.__dict__[_PLAIN_NUMBERS]
 
 
-def _beyond_reach(numbers: Mapping[str, frozenset[str]], words: Set[str]) -> dict[str, frozenset[str]]:
+def _beyond_reach(numbers: Mapping[str, frozenset[str]], words: set[str] | frozenset[str]) -> dict[str, frozenset[str]]:
     """The numbers that some words do not lead to, by way of the words in the formulas of others either."""
     left = dict(numbers)
     while used := [key for key in left if not words.isdisjoint(_words(key))]:
