@@ -29,7 +29,8 @@ class _NameAndValue(click.ParamType):
         name, sign, text = value.partition("=")
         if not name.strip() or not sign:
             option = param.opts[0] if param is not None else "The option"
-            raise InputError(f"{option} {value} cannot be read. Write a name and a value: {option} name=value.")
+            form = (param.metavar if param is not None else None) or self.name
+            raise InputError(f"{option} {value} cannot be read. Write {option} {form}.")
         return name.strip(), text.strip()
 
 
@@ -73,7 +74,9 @@ def _use_settings_of_folder(context: click.Context, argument: click.Parameter, t
 @click.option("--device", metavar="NAME", help="Where to run: cpu, cuda, …")
 @click.option("--dtype", metavar="NAME", type=click.Choice(_DTYPES), help="float32, float64, bfloat16 or float16.")
 @click.option("--laws", metavar="NAMES", help="Try only these laws: CAUSAL,PAD.")
-@click.option("--expect", type=_NameAndValue(), multiple=True, help='A known failure: EMPTY="our issue 12".')
+@click.option(
+    "--expect", type=_NameAndValue(), metavar="LAW=REASON", multiple=True, help='A known failure: EMPTY="our issue 12".'
+)
 @click.option("--against", metavar="TARGET", help="Compare with another implementation, on the inputs of all laws.")
 @click.option("--map", "mapping", metavar="NAME", help="A function that turns the state dict into one for --against.")
 @click.option(
