@@ -14,6 +14,7 @@ from regard.render.charts import draw_figure
 from regard.render.figures import Axis, Chart, Guide, Series
 from regard.render.page import Page, render_page, render_table
 from regard.render.progress import clock_time
+from regard.render.terminal import percent
 from regard.training.evaluation import AnsweredQuestion
 from regard.training.launching import MessageKind
 from regard.training.report import LearningCurve, RunReport, compare_with_pretraining
@@ -95,7 +96,7 @@ def render_runs(reports: Sequence[RunReport], *, is_live: bool = False) -> str:
 
 def _finding(reports: Sequence[RunReport]) -> str:
     known = [report.accuracy for report in reports]
-    shown = [f"{each.value:.1%}" for each in known if each is not None]
+    shown = [percent(each.value, digits=1) for each in known if each is not None]
     return f"{' and '.join(shown)} of the held-out questions" if shown else "a training"
 
 
@@ -211,7 +212,7 @@ def _samples(reports: Sequence[RunReport]) -> str:
 def _answer(sample: AnsweredQuestion | None) -> str:
     if sample is None:
         return "not asked yet"
-    return f"{'✓' if sample.is_right else '✗'} {sample.prediction} ({sample.probability:.0%})"
+    return f"{'✓' if sample.is_right else '✗'} {sample.prediction} ({percent(sample.probability)})"
 
 
 def _names(reports: Sequence[RunReport]) -> list[str]:
@@ -229,6 +230,6 @@ def _margin(name: str, report: RunReport) -> str:
     if report.tokens:
         lines.append(f"{report.tokens:,} tokens")
     if report.accuracy is not None:
-        lines.insert(0, f"{report.accuracy.value:.1%} of held-out questions")
+        lines.insert(0, f"{percent(report.accuracy.value, digits=1)} of held-out questions")
     items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
     return f'<h2>{html.escape(name)}</h2><ul class="run">{items}</ul>'
