@@ -2,9 +2,10 @@
 
     python bench/editor_latency.py --edits 20
 
-A real client opens each document and types: words, a formula, a definition that changes what follows. For each edit,
-the clock runs from the notification to the diagnostics, so the pause that the server waits for is part of it. The CPU
-time is that of the server and its worker: on a busy machine, the clock says more about others than about the server.
+A real client opens each document and types: words, a formula, a definition, half a second after it has seen the
+diagnostics of the edit before. For each edit, the clock runs from the notification to the diagnostics, so the pause
+that the server waits for is part of it. The CPU time is that of the server and its worker: on a busy machine, the clock
+says more about others than about the server.
 """
 
 import argparse
@@ -26,6 +27,7 @@ from regard.editor.server import PAUSE  # noqa: E402
 
 LINES = 300
 TARGET = 0.3
+_THOUGHT = 0.5  # seconds between diagnostics and the next edit
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -74,6 +76,7 @@ async def measure(editor: Editor, folder: Path, name: str, text: str, edits: int
     opening = time.perf_counter() - start
     clock, cpu = [], []
     for number in range(edits):
+        await asyncio.sleep(_THOUGHT)
         used, start = cpu_seconds(editor.pid), time.perf_counter()
         text = edited(text, number)
         editor.change(uri, number + 2, text)

@@ -351,17 +351,28 @@ def test_a_plain_installation_says_in_one_line_what_to_install(command, package,
     assert done.stderr == f"{said} Run: pip install 'regard[{extra}]'.\n"
 
 
-def test_completions_are_offered_for_commands_and_options():
-    environment = {**ON_THIS_SOURCE, "_REGARD_COMPLETE": "bash_complete", "COMP_WORDS": "regard ve", "COMP_CWORD": "1"}
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("ve", ["plain,verify"]),
+        ("check --sar", ["plain,--sarif"]),
+        ("claims average-o", ["plain,average-of-two"]),
+        ("claims --explain rope-rel", ["plain,rope-relative"]),
+        ("verify a.md --problem cs", ["plain,cs224n-a4"]),
+        ("verify a.md --problem mine", ["file,mine"]),
+    ],
+)
+def test_completions_are_offered(typed, offered):
+    number = str(len(typed.split()))
+    completing = {"_REGARD_COMPLETE": "bash_complete", "COMP_WORDS": f"regard {typed}", "COMP_CWORD": number}
     done = subprocess.run(
-        [sys.executable, "-m", "regard"], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "regard"],
+        env={**ON_THIS_SOURCE, **completing},
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert done.stdout.split() == ["plain,verify"]
-    environment |= {"COMP_WORDS": "regard check --sar", "COMP_CWORD": "2"}
-    done = subprocess.run(
-        [sys.executable, "-m", "regard"], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.stdout.split() == ["plain,--sarif"]
+    assert done.stdout.split() == offered
 
 
 def test_the_metadata_has_project_urls():

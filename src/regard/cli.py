@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = cli.main(args=None if arguments is None else list(arguments), prog_name="regard", standalone_mode=False)
     except click.UsageError as error:
-        return _refuse(f"{error.format_message()} `{error.ctx.command_path if error.ctx else 'regard'} --help` helps.")
+        return _refuse(_with_help(error, sys.argv[1:] if arguments is None else arguments))
     except (RegardError, click.ClickException) as error:
         return _refuse(str(error))
     except (KeyboardInterrupt, click.Abort):
@@ -122,6 +122,13 @@ def _as_missing_extra(error: ModuleNotFoundError, command: str | None) -> Except
         return error
     extra = f"regard[{_EXTRAS[command]}]"
     return InputError(f"regard {command} needs {package}, which is not installed. Run: pip install '{extra}'.")
+
+
+def _with_help(error: click.UsageError, arguments: Sequence[str]) -> str:
+    """What is wrong with the arguments, and whose help says what is right; click does not always know the command."""
+    known = [name for name in arguments[:1] if name in _COMMANDS]
+    command = error.ctx.command_path if error.ctx else " ".join(["regard", *known])
+    return f"{error.format_message().removesuffix('.')}. `{command} --help` helps."
 
 
 def _refuse(message: str) -> int:

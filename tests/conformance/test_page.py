@@ -56,9 +56,21 @@ def test_one_layer_is_laid_open():
 
 def test_every_cell_of_the_matrix_says_its_outcome_in_words():
     page = render_check([report("one"), report("two", laws=("DET",))])
-    for law, (outcome, _) in OUTCOMES.items():
-        assert f'aria-label="one, {law}: {outcome}"' in page
-    assert page.count('<td class="empty">') == len(OUTCOMES) - 1
+    tried = [law for law, (outcome, _) in OUTCOMES.items() if outcome != "skipped"]
+    for law in tried:
+        assert f'aria-label="one, {law}: {OUTCOMES[law][0]}"' in page
+    assert page.count('<td class="empty">') == len(tried) - 1
+
+
+def test_a_law_has_a_column_if_a_layer_was_tried_by_it():
+    skipped = next(law for law, (outcome, _) in OUTCOMES.items() if outcome == "skipped")
+    page = render_check([report("one"), report("two")])
+    assert f'aria-label="one, {skipped}' not in page
+    assert "1 law skipped for every layer" in page
+    holding = replace(report("two"), verdicts=(replace(verdict("DET", "two"), id=skipped),))
+    page = render_check([report("one"), holding])
+    assert f'aria-label="one, {skipped}: skipped"' in page
+    assert "skipped for every layer" not in page
 
 
 def test_junit_has_a_case_for_each_law():

@@ -219,7 +219,7 @@ def test_what_reading_is_worth_is_said_rightly_whichever_way_it_went(right, word
     curve = report.curves[0]
     both = [replace(report, curves=[replace(curve, held_out=[(1, Accuracy(right=each, asked=100))])]) for each in right]
     assert compare_with_pretraining(both).endswith(words)
-    assert f"With pre-training {right[0]}.0%, without {right[1]}.0%" in compare_with_pretraining(both)
+    assert f"With pre-training {right[0]}.0 %, without {right[1]}.0 %" in compare_with_pretraining(both)
     assert "nothing to compare" in compare_with_pretraining(
         [both[0], replace(report, curves=[replace(curve, held_out=[])])]
     )

@@ -5,6 +5,7 @@ import pytest
 pytest.importorskip("torch")
 
 from page_checks import check_self_contained
+from regard.render.terminal import percent
 from regard.training.page import LivePage, render_runs
 from regard.training.process_group import ProcessGroup
 from regard.training.train import report_on
@@ -33,7 +34,7 @@ def test_the_arms_are_compared_with_their_answers(finished, scratch, tmp_path):
     assert "With pre-training " in page.text
     for report in both:
         assert [sample.question for sample in report.samples] == [each.text for each in finished.held_out()[:8]]
-        assert all(f"{sample.prediction} ({sample.probability:.0%})" in page.text for sample in report.samples)
+        assert all(f"{sample.prediction} ({percent(sample.probability)})" in page.text for sample in report.samples)
         assert all(sample.is_right == (sample.prediction == sample.answer) for sample in report.samples)
 
 

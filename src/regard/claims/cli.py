@@ -25,14 +25,27 @@ def _numbers(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> 
     return numbers
 
 
+def _completed_ids(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The ids that begin with what has been typed, for the shell."""
+    from regard.claims import all_claims
+
+    del context, parameter
+    return [name for name in all_claims() if name.startswith(incomplete)]
+
+
 @click.command()
-@click.argument("pattern", required=False)
+@click.argument("pattern", required=False, shell_complete=_completed_ids)
 @click.option("--list", "is_listing", is_flag=True, help="List the claims without deciding them.")
 @click.option("--set", "overrides", metavar="NAME=NUMBER", multiple=True, callback=_numbers, help="Set a parameter.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed for all random draws.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the verdicts as JSON; - means standard output.")
 @click.option("--html", "html_file", metavar="FILE", help="Write an HTML page with figures and evidence.")
-@click.option("--explain", metavar="ID", help="Explain one claim: derivation, evidence, near misses, source.")
+@click.option(
+    "--explain",
+    metavar="ID",
+    shell_complete=_completed_ids,
+    help="Explain one claim: derivation, evidence, near misses, source.",
+)
 @click.option("--strict", "is_strict", is_flag=True, help="Exit with 3 if a verdict is undecided.")
 @click.option("--jobs", type=int, default=1, show_default=True, help="Number of claims to decide in parallel.")
 def claims(

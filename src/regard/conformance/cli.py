@@ -22,7 +22,7 @@ _FILES = ("json_file", "html_file", "sarif_file", "junit_file", "test_file")
 
 def _named_values(_: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
     """Reads NAME=VALUE, each name once."""
-    return read_assignments(option.opts[0], values, example="name=value")
+    return read_assignments(option.opts[0], values, example=option.metavar or "NAME=VALUE")
 
 
 class _Lengths(click.ParamType):
@@ -68,7 +68,7 @@ def _use_settings_of_folder(context: click.Context, argument: click.Parameter, t
 @click.option("--laws", metavar="NAMES", help="Try only these laws: CAUSAL,PAD.")
 @click.option(
     "--expect",
-    metavar="NAME=VALUE",
+    metavar="LAW=REASON",
     multiple=True,
     callback=_named_values,
     help='A known failure: EMPTY="our issue 12".',

@@ -20,6 +20,7 @@ from regard.render.page import (
     render_legend,
     render_page,
 )
+from regard.render.terminal import plural
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,9 @@ def _summary(reports: Sequence[CheckReport]) -> str:
     if all(report.ok for report in reports):
         return "no law is broken"
     if len(reports) == 1:
-        return f"{len(reports[0].failures)} of {len(reports[0].verdicts)} laws fail"
+        [report] = reports
+        num_tried = sum(verdict.outcome != "skipped" for verdict in report.verdicts)
+        return f"fails {len(report.failures)} of {plural(num_tried, 'law')}"
     return f"{sum(not report.ok for report in reports)} of {len(reports)} layers fail a law"
 
 
@@ -87,8 +90,15 @@ def _slug(name: str) -> str:
 
 
 def _matrix(reports: Sequence[CheckReport]) -> str:
-    """A table with a row per layer and a column per law; a cell shows details when hovered over or focused."""
-    statements = {verdict.law: verdict.statement for report in reports for verdict in report.verdicts}
+    """A table with a row per layer and a column per law that one of them was tried by.
+
+    A cell shows details when hovered over or focused.
+    """
+    verdicts = [verdict for report in reports for verdict in report.verdicts]
+    tried = {verdict.law for verdict in verdicts if verdict.outcome != "skipped"}
+    statements = {verdict.law: verdict.statement for verdict in verdicts if verdict.law in tried}
+    num_left_out = len({verdict.law for verdict in verdicts} - tried)
+    left_out = f"{plural(num_left_out, 'law')} skipped for every layer; each says why below." if num_left_out else ""
     columns = "".join(
         f'<th scope="col" title="{html.escape(statement)}"><span>{html.escape(law)}</span></th>'
         for law, statement in statements.items()
@@ -97,7 +107,7 @@ def _matrix(reports: Sequence[CheckReport]) -> str:
     return (
         '<div class="matrix" role="region" aria-label="Layers and laws" tabindex="0"><table>'
         f'<thead><tr><th scope="col" class="corner">layer</th>{columns}</tr></thead><tbody>{rows}</tbody></table></div>'
-        '<p class="nothing" hidden>No layer matches.</p>'
+        f'<p class="left-out">{left_out}</p><p class="nothing" hidden>No layer matches.</p>'
         '<div class="tooltip" id="tooltip" role="status" hidden></div>'
     )
 

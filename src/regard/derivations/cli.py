@@ -16,10 +16,26 @@ if TYPE_CHECKING:
     from regard.derivations.grading.batch import BatchRequest, DocumentBatch
 
 
+def _completed_problems(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    """The shipped problems that begin with what has been typed, for the shell; without any, it offers files."""
+    from click.shell_completion import CompletionItem
+
+    from regard.derivations.problems.problem import shipped_problems
+
+    del context, parameter
+    names = [CompletionItem(name) for name in shipped_problems() if name.startswith(incomplete)]
+    return names or [CompletionItem(incomplete, type="file")]
+
+
 # -- verify ------------------------------------------------------------------------------------------------------------
 @click.command()
 @click.argument("paths", nargs=-1, metavar="PATH...", is_eager=True, callback=use_project_settings)
-@click.option("--problem", metavar="NAME|FILE", help="The problem that is answered: a shipped one or a TOML file.")
+@click.option(
+    "--problem",
+    metavar="NAME|FILE",
+    shell_complete=_completed_problems,
+    help="The problem that is answered: a shipped one or a TOML file.",
+)
 @click.option(
     "--format",
     "input_format",

@@ -22,7 +22,8 @@ from regard.derivations.verify import judge_task
 
 Request = Mapping[str, Any]
 
-_ALLOCATIONS_PER_COLLECTION = 50_000  # little of what judging allocates is cyclic
+_ALLOCATIONS_PER_COLLECTION = 500_000  # within an answer; little of what judging allocates is cyclic
+_ANSWERS_PER_FULL_COLLECTION = 100
 
 
 class Superseded(Exception):
@@ -77,7 +78,7 @@ def run_worker(channel: Channel) -> None:
             raise Superseded
 
     with remembering(FindingMemory(before_each=end_if_superseded)):
-        for request in inbox:
+        for number, request in enumerate(inbox, start=1):
             current = request["key"]
             try:
                 answer = _claim(request) if "claim" in request else _judged(request)
@@ -86,6 +87,7 @@ def run_worker(channel: Channel) -> None:
             except InputError as error:
                 answer = {"failure": str(error)}
             channel.send(key=current, version=request["version"], **answer)
+            gc.collect(1 if number % _ANSWERS_PER_FULL_COLLECTION else 2)  # now, while nobody waits
 
 
 def _claim(request: Request) -> dict[str, Any]:

@@ -83,8 +83,16 @@ def _replaced(text: str, script: Callable[[str, str], str]) -> str:
 
 def equation(latex: str) -> str:
     r"""A displayed formula that may break at \quad and before arrows, outside all braces."""
-    shown = " ".join(f"<span>{typeset(part, is_display=True)}</span>" for part in equation_parts(latex))
+    shown = " ".join(_equation_part(part) for part in equation_parts(latex))
     return f'<div class="equation">{shown}</div>'
+
+
+def _equation_part(latex: str) -> str:
+    """A part of an equation; one that begins with a relation goes on with the part before it, without a gap."""
+    first = _TOKEN.match(latex)
+    goes_on = first is not None and first[0] in (*_RELATIONS, *_ARROWS)
+    look = ' class="goes-on"' if goes_on else ""
+    return f"<span{look}>{typeset(latex, is_display=True)}</span>"
 
 
 def equation_parts(latex: str) -> list[str]:

@@ -93,10 +93,10 @@ def notebook_frame(page: str, *, title: str, height: int = 600, has_scripts: boo
 
 
 def render_table(rows: Iterable[Sequence[str]], columns: Sequence[str] = ()) -> str:
-    """A table of text, with a heading per column if there are any; the first cell of each row is its name."""
+    """A table of plain text with indices, perhaps with headings; the first cell of each row is its name."""
     headings = "".join(f'<th scope="col">{html.escape(column)}</th>' if column else "<td></td>" for column in columns)
     body = "".join(
-        f'<tr><th scope="row">{html.escape(name)}</th>{"".join(f"<td>{html.escape(cell)}</td>" for cell in cells)}</tr>'
+        f'<tr><th scope="row">{scripted(name)}</th>{"".join(f"<td>{scripted(cell)}</td>" for cell in cells)}</tr>'
         for name, *cells in rows
     )
     head = f"<thead><tr>{headings}</tr></thead>" if headings else ""

@@ -101,6 +101,15 @@ def quantity(value: float | None, bound: float | None, *, digits: int = 6) -> st
     return f"{_rounded(value, min(max(known, 1), digits))} ± {_rounded(bound, 1)}"
 
 
+def percent(share: float, digits: int = 0) -> str:
+    """The share in percent: `99 %`.
+
+    >>> percent(0.985, digits=1)
+    '98.5 %'
+    """
+    return f"{100 * share:.{digits}f} %"
+
+
 def plural(number: int, noun: str) -> str:
     """The number with its noun: `1 claim`, `2 claims`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -19,7 +19,7 @@ from regard.core.axes import Float
 from regard.core.errors import InputError
 from regard.core.verdict import Status, Verdict
 from regard.render.page import Page, notebook_frame, render_page, render_statuses, render_table
-from regard.render.terminal import say, show_columns, status_label
+from regard.render.terminal import percent, say, show_columns, status_label
 from regard.training.statistics import MeanInterval, mean_interval
 
 HeadLayout: TypeAlias = Literal["one head", "two heads", "one head, normalized keys"]
@@ -292,7 +292,7 @@ def _judge_scale(task: AveragingTask, learned: LearnedQueries, theory: Prescript
         id=f"{_slug(learned.layout)}-learns-the-best-scale",
         statement=f"{learned.layout}, {theory.design}: gradient descent on β alone reaches the theory's least error",
         status=status,
-        reason=f"the trained error {learned.error} {verb} within {near:.0%} of the theory's optimum "
+        reason=f"the trained error {learned.error} {verb} within {percent(near)} of the theory's optimum "
         f"{theory.error:.6g}; β is {learned.beta}, the best β is {best}",
         value=learned.error.mean,
         bound=learned.error.half_width,

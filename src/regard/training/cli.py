@@ -15,7 +15,7 @@ from regard.core.errors import InputError
 from regard.core.files import ensure_writable, write_atomically
 from regard.render.command_line import ExitCode, complain, ensure_writable_reports, write_json
 from regard.render.progress import progress
-from regard.render.terminal import open_console
+from regard.render.terminal import open_console, percent
 
 if TYPE_CHECKING:
     from regard.training.compare import CompareRequest
@@ -173,7 +173,7 @@ def predict(run: Path, questions: tuple[str, ...]) -> int:
     from regard.training.train import predict as answer
 
     for question, found in zip(questions, answer(run, questions), strict=True):
-        click.echo(f"{question}  {found.text}  (probability {found.probability:.0%})")
+        click.echo(f"{question}  {found.text}  (probability {percent(found.probability)})")
     return ExitCode.SUCCESS
 
 

@@ -17,7 +17,7 @@ from regard.core.verdict import Verdict
 from regard.render.charts import IntervalRow, draw_intervals
 from regard.render.figures import Axis
 from regard.render.page import Page, notebook_frame, render_page, render_statuses, render_table
-from regard.render.terminal import plural, say, show_columns, status_label
+from regard.render.terminal import percent, plural, say, show_columns, status_label
 from regard.training.evaluation import Accuracy
 from regard.training.statistics import MeanInterval, holm, holm_levels, mcnemar, mean_interval, paired_difference
 
@@ -119,8 +119,8 @@ class PairResult:
     def _reason_for_one_seed(self) -> str:
         return (
             f"{self.better} − {self.worse} is {_percent(self.difference.mean)} points with one seed, which can't tell "
-            f"how other seeds would do. Of these two models, only {self.better} is right on {self.only_better} "
-            f"questions, and only {self.worse} on {self.only_worse} (McNemar: {self._p_values()})"
+            f"how other seeds would do. Questions that only one of the two models answers correctly: {self.better} "
+            f"{self.only_better}, {self.worse} {self.only_worse} (McNemar: {self._p_values()})"
         )
 
     def _p_values(self) -> str:
@@ -151,7 +151,7 @@ class ComparisonReport:
         """How many comparisons were made, and how often one of them is a false alarm."""
         return (
             f"{plural(len(self.pairs), 'comparison')} on the same {self.num_questions} questions; with Holm's "
-            f"correction, the probability that any of them holds by chance is at most {ALPHA:.0%}."
+            f"correction, the probability that any of them holds by chance is at most {percent(ALPHA)}."
         )
 
     def _repr_html_(self) -> str:

@@ -13,6 +13,7 @@ from scipy.stats import binom, binomtest
 from regard.core.errors import InputError
 from regard.core.verdict import Verdict
 from regard.render.page import Page, notebook_frame, render_page, render_table
+from regard.render.terminal import percent
 from regard.training.answering import answer_questions
 from regard.training.data.corpus import FactQuestion
 from regard.training.data.lessons import PromptFormat
@@ -49,7 +50,8 @@ class Accuracy:
         return float(lower), float(upper)
 
     def __str__(self) -> str:
-        return f"{self.value:.1%} ({self.right} of {self.asked}, 95 % interval {self.lower:.1%} to {self.upper:.1%})"
+        value, lower, upper = (percent(share, digits=1) for share in (self.value, self.lower, self.upper))
+        return f"{value} ({self.right} of {self.asked}, 95 % interval {lower} to {upper})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +79,11 @@ class EvaluationReport:
     def _repr_html_(self) -> str:
         title = "Answers"
         rows = [
-            (each.question, f"{'✓' if each.is_right else '✗'} {each.prediction} ({each.probability:.0%})", each.answer)
+            (
+                each.question,
+                f"{'✓' if each.is_right else '✗'} {each.prediction} ({percent(each.probability)})",
+                each.answer,
+            )
             for each in self.answered
         ]
         main = (

@@ -19,7 +19,7 @@ from regard.render.charts import draw_intervals
 from regard.render.figures import Axis
 from regard.render.heat_maps import draw_attention_map
 from regard.render.page import Page, notebook_frame, render_page, render_statuses, render_table
-from regard.render.terminal import say, show_columns, status_label
+from regard.render.terminal import percent, say, show_columns, status_label
 from regard.training.answering import answer_questions, require_askable
 from regard.training.data.corpus import FactQuestion, find_known_name, normalize_text, read_questions, word_spans
 from regard.training.data.lessons import PromptFormat
@@ -238,7 +238,7 @@ class HeadFinding:
             status=self.status,
             method=f"its attention to the name was ablated on {self.drop.count} questions",
             reason=f"ablating it lowers the answer's log-probability by {self.drop} nats (at least {LEAST_DROP:g} "
-            f"counts); it gives the name {self.share.mean:.0%} of its attention",
+            f"counts); it gives the name {percent(self.share.mean)} of its attention",
             value=self.drop.mean,
             bound=self.drop.half_width,
             probability=1 - _ALPHA,
@@ -396,8 +396,9 @@ _COLUMNS = ("attention to the name", "drop in log p, nats", "reads the answer fr
 def show_inspection(console: Console, report: InspectionReport) -> None:
     """Prints the question shown, a table of heads, and the heads that read the name."""
     shown = report.shown
-    say(console, f"{shown.probe.question}  {shown.answer}  (probability {shown.probability:.0%})")
-    say(console, f"{report.population}; uniform attention would give the name {report.uniform_share:.0%}", style="dim")
+    say(console, f"{shown.probe.question}  {shown.answer}  (probability {percent(shown.probability)})")
+    uniform = f"uniform attention would give the name {percent(report.uniform_share)}"
+    say(console, f"{report.population}; {uniform}", style="dim")
     console.print()
     show_columns(console, [("", *_COLUMNS), *map(_cells, report.heads)])
     say(console, f"all heads at once: {report.all_heads} nats (95 %; the heads' intervals hold jointly)", indent=2)
@@ -424,7 +425,8 @@ def render_inspection(report: InspectionReport) -> str:
 
 
 def _cells(head: HeadFinding) -> tuple[str, ...]:
-    return str(head), f"{head.share.mean:.1%} ± {head.share.half_width:.1%}", str(head.drop), head.status
+    share = f"{percent(head.share.mean, digits=1)} ± {percent(head.share.half_width, digits=1)}"
+    return str(head), share, str(head.drop), head.status
 
 
 def _render_heads(report: InspectionReport) -> str:
@@ -459,7 +461,7 @@ def _render_maps(shown: ShownQuestion) -> str:
         + "</div>"
         for layer, heads in enumerate(shown.weights, start=1)
     )
-    answer = f"{shown.answer} (probability {shown.probability:.0%})"
+    answer = f"{shown.answer} (probability {percent(shown.probability)})"
     return (
         f'<section id="maps"><h2>One question</h2><p><q>{html.escape(shown.probe.question)}</q> {html.escape(answer)}'
         f"</p><p>Rows attend to columns; the frame marks the name.</p>{layers}</section>"

@@ -1,6 +1,7 @@
 """The page of a run, or of several that are compared: curves, sample answers and settings, live while they train."""
 
 import html
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from regard.render.charts import draw_figure
 from regard.render.figures import Axis, Chart, Guide, Series
 from regard.render.page import Page, render_page, render_table
 from regard.render.progress import clock_time
+from regard.render.terminal import percent
 from regard.training.evaluation import AnsweredQuestion
 from regard.training.launching import MessageKind
 from regard.training.report import LearningCurve, RunReport, compare_with_pretraining
@@ -94,7 +96,7 @@ def render_runs(reports: Sequence[RunReport], *, is_live: bool = False) -> str:
 
 def _finding(reports: Sequence[RunReport]) -> str:
     known = [report.accuracy for report in reports]
-    shown = [f"{each.value:.1%}" for each in known if each is not None]
+    shown = [percent(each.value, digits=1) for each in known if each is not None]
     return f"{' and '.join(shown)} of the held-out questions" if shown else "a training"
 
 
@@ -184,10 +186,9 @@ def _accuracy_series(curves: Sequence[_Labelled], *, has_interval: bool) -> list
     ]
     if has_interval:
         held_out = asked[0].curve.held_out
-        ends = {"lower": [each.lower for _, each in held_out], "upper": [each.upper for _, each in held_out]}
-        series += [
-            Series(label=label, x=[step for step, _ in held_out], y=y, style="dashed") for label, y in ends.items()
-        ]
+        steps, ends = [step for step, _ in held_out], [each for _, each in held_out]
+        y = [*(each.lower for each in ends), math.nan, *(each.upper for each in ends)]
+        series.append(Series(label="95 % interval", x=[*steps, steps[-1], *steps], y=y, style="dashed"))
     return series
 
 
@@ -211,7 +212,7 @@ def _samples(reports: Sequence[RunReport]) -> str:
 def _answer(sample: AnsweredQuestion | None) -> str:
     if sample is None:
         return "not asked yet"
-    return f"{'✓' if sample.is_right else '✗'} {sample.prediction} ({sample.probability:.0%})"
+    return f"{'✓' if sample.is_right else '✗'} {sample.prediction} ({percent(sample.probability)})"
 
 
 def _names(reports: Sequence[RunReport]) -> list[str]:
@@ -229,6 +230,6 @@ def _margin(name: str, report: RunReport) -> str:
     if report.tokens:
         lines.append(f"{report.tokens:,} tokens")
     if report.accuracy is not None:
-        lines.insert(0, f"{report.accuracy.value:.1%} of held-out questions")
+        lines.insert(0, f"{percent(report.accuracy.value, digits=1)} of held-out questions")
     items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
     return f'<h2>{html.escape(name)}</h2><ul class="run">{items}</ul>'

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from regard.render.page import notebook_frame
 from regard.render.progress import clock_time, progress_bar
-from regard.render.terminal import show_columns
+from regard.render.terminal import percent, show_columns
 from regard.training.evaluation import Accuracy, AnsweredQuestion, EvaluationReport
 from regard.training.launching import MessageKind
 from regard.training.planning import LayoutSpeed
@@ -174,7 +174,7 @@ def show_run(console: Console, report: RunReport) -> None:
     if report.accuracy is not None:
         rows.append(("held-out questions", str(report.accuracy)))
     if len(report.alone) > 1:
-        rows.append(("each member alone", ", ".join(f"{each.value:.1%}" for each in report.alone)))
+        rows.append(("each member alone", ", ".join(percent(each.value, digits=1) for each in report.alone)))
     if report.baseline is not None:
         rows.append(("baseline", f"{report.baseline}: always the most common answer"))
     rows.append(("run", report.folder))
@@ -191,7 +191,7 @@ def show_evaluation(console: Console, report: EvaluationReport, *, num_wrong: in
     console.print(asked, style="dim", highlight=False)
     wrong = [each for each in report.answered if not each.is_right][:num_wrong]
     if wrong:
-        rows = [(each.question, each.prediction, f"{each.probability:.0%}", each.answer) for each in wrong]
+        rows = [(each.question, each.prediction, percent(each.probability), each.answer) for each in wrong]
         show_columns(console, [("question", "prediction", "probability", "correct answer"), *rows])
 
 
@@ -222,7 +222,8 @@ def compare_with_pretraining(reports: Sequence[RunReport]) -> str:
         finding = "pre-training hurt"
     else:
         finding = "difference not significant"
-    return f"With pre-training {with_it.value:.1%}, without {without.value:.1%}; {finding}."
+    accuracies = f"With pre-training {percent(with_it.value, digits=1)}, without {percent(without.value, digits=1)}"
+    return f"{accuracies}; {finding}."
 
 
 def sparkline(values: Sequence[float], width: int = 40) -> str:

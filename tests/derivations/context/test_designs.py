@@ -17,6 +17,7 @@ from regard.derivations.judging.scope import Scope
 from regard.derivations.notation.syntax import Symbol
 from regard.derivations.notation.tokens import tokenize
 from regard.derivations.problems.problem import load_problem
+from regard.derivations.verify import verify
 
 PROBLEM = load_problem("cs224n-a4")
 
@@ -117,3 +118,8 @@ def test_open_symbols_are_known_under_every_spelling(source, name):
     scope = scope_of("1b")
     assert open_symbol(read_side(tokenize(source), scope), PROBLEM.question("1b"), scope) == name
     assert open_symbol(Symbol("q"), PROBLEM.question("1c.ii"), scope) is None
+
+
+def test_a_letter_that_could_not_be_read_is_no_scale_of_a_design():
+    text = "1.(b) An average of two\n\nLet $r = 7$ and $\\beta = r$. Take $q = \\beta(k_a + k_b)$.\n"
+    assert verify(text, "cs224n-a4").outcome == "judged"

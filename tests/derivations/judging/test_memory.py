@@ -3,14 +3,21 @@
 import pytest
 
 from regard.derivations.judging import judge
-from regard.derivations.judging.memory import FindingMemory, environment_key, remembering
+from regard.derivations.judging.memory import FindingMemory, environment_key, remembering, without_idle_numbers
+from regard.derivations.judging.relations import Sides, read_side
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import SymbolMeaning
+from regard.derivations.notation.tokens import tokenize
 from regard.derivations.problems.problem import load_problem
 from regard.derivations.verify import example_answers, verify
 
 NOTES = (
     "Let $W$ be a $2 \\times 2$ matrix and $x = 3$.\n\nThen $x^2 = 9$ and $x + 1 = 5$, so $W^\\top W = W W^\\top$.\n"
+)
+# The vector x̂ is that of all x̂_i, which depend on μ.
+OF_MEMBERS = (
+    "Let $x \\in \\mathbb{R}^d$, $\\mu = \\frac1d\\sum_{i=1}^d x_i$ and $\\hat x_i = x_i - \\mu$.\n\n"
+    "Then $\\mathbf 1^\\top \\hat x = 0$.\n"
 )
 
 
@@ -28,7 +35,7 @@ def decisions(monkeypatch):
     return made
 
 
-@pytest.mark.parametrize("text", [example_answers(), NOTES])
+@pytest.mark.parametrize("text", [example_answers(), NOTES, OF_MEMBERS])
 def test_a_document_is_judged_as_without_a_memory_and_nothing_is_decided_twice(text, decisions):
     plain, memory = verify(text), FindingMemory()
     with remembering(memory):
@@ -45,6 +52,52 @@ def test_another_definition_is_another_environment():
     with remembering(FindingMemory()):
         assert [verdict.status for verdict in verify("Let $x = 3$. Then $x^2 = 9$.").verdicts][-1] == "holds"
         assert [verdict.status for verdict in verify("Let $x = 4$. Then $x^2 = 9$.").verdicts][-1] != "holds"
+
+
+HOMEWORK = (
+    "1.(b) An average of two\n\n{}Take $q = \\beta(k_a + k_b)$. Then $k_a^\\top q = \\beta$ and $c \\approx v_a$.\n"
+)
+
+
+@pytest.mark.parametrize("name", ["r", "\\zeta_2", "\\eta"])
+def test_a_new_number_changes_the_environment_only_of_what_depends_on_it(name, decisions):
+    with remembering(FindingMemory()):
+        verify(HOMEWORK.format(""), "cs224n-a4")
+        decisions.clear()
+        verify(HOMEWORK.format(f"Let ${name} = 7$.\n\n"), "cs224n-a4")
+    assert [sides for sides in decisions if sides.left != sides.right] == []  # the definition itself is 7 = 7
+
+
+@pytest.mark.parametrize("definition", ["Let $\\beta = 7$.", "Let $r = 7$ and $\\beta = r$.", "Let $v_a = k_a$."])
+def test_a_new_number_that_a_statement_may_reach_is_part_of_its_environment(definition, decisions):
+    text = HOMEWORK.format(f"{definition}\n\n")
+    plain = verify(text, "cs224n-a4")
+    with remembering(FindingMemory()):
+        verify(HOMEWORK.format(""), "cs224n-a4")
+        decisions.clear()
+        assert verify(text, "cs224n-a4").verdicts == plain.verdicts
+    assert [sides for sides in decisions if sides.left != sides.right] != []
+
+
+@pytest.mark.parametrize(
+    ("statement", "own", "kept"),
+    [
+        ("k_a = k_b", {"zeta": "2", "eta": r"\zeta + 1"}, ""),
+        (r"\zeta = 2", {"zeta": "2", "eta": r"\zeta + 1"}, "zeta"),
+        (r"\eta = 3", {"zeta": "2", "eta": r"\zeta + 1"}, "zeta eta"),
+        ("k_a = k_b", {"zeta": "2", "gamma": r"\zeta^2"}, "zeta gamma"),  # the problem has a γ, too
+        ("k_a = k_b", {"zeta": "2", "u": r"\zeta k_a"}, "zeta u"),
+        ("g = k_b", {"zeta": "2", "q": r"\zeta"}, "zeta q"),  # g may be a q that was misread
+    ],
+)
+def test_only_numbers_that_nothing_else_names_are_left_out(statement, own, kept):
+    scope = Scope(setting=load_problem("cs224n-a4").question("1c.ii").setting)
+    for name, source in own.items():
+        shape = ("d", "1") if name == "u" else ("1", "1")
+        scope = scope.with_meaning(SymbolMeaning(name=name, shape=shape, formula=read_side(tokenize(source), scope)))
+    left, right = (tuple(tokenize(side)) for side in statement.split("="))
+    narrowed = without_idle_numbers(scope, Sides(left=left, sign="=", right=right))
+    assert list(narrowed.own) == kept.split()
 
 
 def test_scopes_have_the_same_key_exactly_if_their_contents_agree():

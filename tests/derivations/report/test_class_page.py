@@ -74,6 +74,8 @@ def test_what_needs_a_person_comes_first_with_its_reason():
 def test_wrong_steps_are_grouped_with_how_many_made_them():
     page = Page(render_class(CLASS))
     assert "2 documents 1 q=ka Does not reach the goal. b.md, d.md" in " ".join(page.text.split())
+    links = {link["href"] for link in page.with_attribute("href")}
+    assert links >= {"b.md.html#step-1", "d.md.html#step-1"}, "each leads to the step itself"
 
 
 def test_hostile_names_and_formulas_stay_text():
@@ -123,3 +125,17 @@ def test_rows_are_filtered_by_name_and_by_need(opened, index):
 def test_the_page_fits_the_screen(opened, index, width, scheme):
     with opened(index, width=width, scheme=scheme) as page:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_many_questions_do_not_squeeze_the_names(opened, tmp_path, width):
+    many = [replace(ROW, id=f"{number}.part") for number in range(40)]
+    names = ("ann-with-a-name.md", "b.md")
+    path = tmp_path / "index.html"
+    students = [(replace(report(name), questions=tuple(many)), f"{name}.html") for name in names]
+    path.write_text(render_class(students), encoding="utf-8")
+    with opened(path, width=width) as page:
+        links = page.locator(".matrix th a").evaluate_all("all => all.map((each) => each.getClientRects().length)")
+        heights = page.locator(".matrix tbody th").evaluate_all("all => all.map((each) => each.offsetHeight)")
+        assert links == [1, 1]
+        assert max(heights) < 60

@@ -22,7 +22,7 @@ def _known(trial: Trial, n: int) -> LeastWidth:
     scale = in_balls(trial.form.enough, trial.at.epsilon, n)
     return LeastWidth(
         width=4,
-        can=f"width 4, n = {n:.12g} keys (t, t², t³, t⁴), t whole, ε = {trial.at.epsilon:g}, for any pair i, j "
+        can=f"width 4, n = {n:.12g} keys (t, t², t³, t⁴), t whole, ε = {trial.at.epsilon:g}; for any pair i, j: "
         f"q = β(2ij(i+j), −(i²+4ij+j²), 2(i+j), −1) with β = {scale:.6g}",
         cannot="width 3, any 5 of the keys: the convex hull of one or two of them, i and j, meets that of others "
         "(Radon), so no query raises both i and j above all others, and the smaller of a_i and a_j is at most ⅓",

@@ -7,6 +7,7 @@ when γ < 1 …" each conclusion has one premise.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from regard.derivations.notation.statements import Chain, read_chains
@@ -202,6 +203,12 @@ class _ClauseGroup:
     is_contrary: bool = False
 
 
+@lru_cache(maxsize=4096)
+def _cues(words: str) -> tuple[re.Match[str], ...]:
+    """The cues in a stretch of words; in an editor, the same stretches come again and again."""
+    return tuple(_CUE.finditer(words))
+
+
 class _SentenceReader:
     """Reads a sentence from left to right and notes for each relation how it is meant and what governs it."""
 
@@ -221,7 +228,7 @@ class _SentenceReader:
     # -- words -------------------------------------------------------------------------------------------------------
     def read_words(self, words: str) -> None:
         place = 0
-        for cue in _CUE.finditer(words):
+        for cue in _cues(words):
             if cue.lastgroup == "value":
                 self.read_value(cue[0])
                 continue

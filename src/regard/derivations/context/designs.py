@@ -59,8 +59,9 @@ def with_scales(scope: Scope, formula: Expression) -> Scope:
 
 def _is_usual(symbol: Symbol, scope: Scope) -> bool:
     """True for a number that the problem only has because many write it, and that the author has not defined."""
-    meaning = scope.find(symbol).meaning
-    return Assumption.USUAL in meaning.assume and meaning.is_number and meaning.formula is None
+    found = scope.lookup(symbol)
+    meaning = None if found is None else found.meaning  # a name that could not be read
+    return meaning is not None and Assumption.USUAL in meaning.assume and meaning.is_number and meaning.formula is None
 
 
 def _is_counted(symbol: Symbol) -> bool:

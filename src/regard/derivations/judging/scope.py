@@ -23,7 +23,7 @@ from regard.derivations.notation.syntax import (
 )
 
 CONSTANTS = ("e", "pi")
-_LOOK_ALIKES = {"g": "q", "ω": "w"}
+LOOK_ALIKES = {"g": "q", "ω": "w"}
 
 
 class UnknownSymbol(RegardError):
@@ -254,9 +254,13 @@ class Scope:
         if found is not None:
             meaning = found.meaning
             members = self.member_formulas.get(meaning.name, {}).values() if meaning.index else ()
-            formulas = (meaning.formula, *members, *_parameters(meaning.law))
-            named.append((meaning.key, [formula for formula in formulas if formula is not None]))
+            named.append((meaning.key, [*formulas_behind(meaning), *members]))
         return named
+
+
+def formulas_behind(meaning: SymbolMeaning) -> tuple[Expression, ...]:
+    """The formula that gives a symbol, and the parameters of its law."""
+    return (*(() if meaning.formula is None else (meaning.formula,)), *_parameters(meaning.law))
 
 
 def _parameters(law: AnyLaw | None) -> tuple[Expression, ...]:
@@ -293,7 +297,7 @@ def other_spellings(symbol: Symbol, setting: Setting) -> tuple[tuple[Symbol, Not
         if len(each.name) == 1 and each.subscripts:
             other = Symbol(each.name.swapcase(), each.subscripts)
             found.append((other, NoteKind.OTHER_CASE.note(spelt, describe(other))))
-    look_alike = _LOOK_ALIKES.get(symbol.name)
+    look_alike = LOOK_ALIKES.get(symbol.name)
     if look_alike is not None:
         found.append((Symbol(look_alike, symbol.subscripts), NoteKind.RECOGNITION_SLIP.note(spelt, look_alike)))
     return tuple(found)

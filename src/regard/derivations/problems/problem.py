@@ -136,6 +136,8 @@ def problem_source(name_or_path: str) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
+        if path.suffix and isinstance(error, FileNotFoundError):
+            raise InputError(f"There is no problem file {path}. Check the name.") from None
         known = ", ".join(shipped_problems())
         why = (error.strerror or str(error)).lower() if isinstance(error, OSError) else "it is not UTF-8 text"
         message = f"'{name_or_path}' is neither a shipped problem ({known}) nor a readable TOML file: {why}."

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
 from regard.derivations.report import headline, part_in_words, plural, reasons_in_words
+from regard.derivations.report.marks import step_id
 from regard.derivations.results import DocumentReport, QuestionRow, StepVerdict
 from regard.render.formulas import scripted
 from regard.render.mathml import typeset
@@ -20,10 +21,10 @@ _LEGEND = (("full", "full points"), ("some", "some"), ("none", "none"), ("person
 
 @dataclass(kw_only=True)
 class _WrongStep:
-    """A step that several students got wrong in the same way, and the pages of those who did."""
+    """A step that several students got wrong in the same way, and where it stands on the pages of those who did."""
 
     verdict: StepVerdict
-    pages: dict[str, None] = field(default_factory=dict)
+    pages: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +57,10 @@ def render_class(reports: Iterable[tuple[DocumentReport, str]]) -> str:
     wrong: dict[tuple[str | None, str], _WrongStep] = {}
     for report, page in reports:
         students.append(_student(report, page))
-        for verdict in (verdict for verdict in report.verdicts if verdict.status == "refuted"):
-            key = verdict.question, "".join(verdict.source.split())
-            wrong.setdefault(key, _WrongStep(verdict=verdict)).pages[page] = None
+        for number, verdict in enumerate(report.verdicts):
+            if verdict.status == "refuted":
+                key = verdict.question, "".join(verdict.source.split())
+                wrong.setdefault(key, _WrongStep(verdict=verdict)).pages.setdefault(page, step_id(number))
     students = _named_by_folder(students)
     title = plural(len(students), "document")
     main = f'<header class="head"><h1>{title}</h1></header>'
@@ -206,16 +208,19 @@ def _wrong_steps(steps: Sequence[_WrongStep], students: Sequence[_Student]) -> s
     commonest = sorted(steps, key=lambda step: -len(step.pages))[:_MOST_WRONG]
     if not commonest:
         return ""
-    links = {student.page: student.link for student in students}
-    rows = "".join(_wrong_step(step, links) for step in commonest)
+    names = {student.page: student.name for student in students}
+    rows = "".join(_wrong_step(step, names) for step in commonest)
     return f'<h2>Most common wrong steps</h2><ol class="wrong-steps">{rows}</ol>'
 
 
-def _wrong_step(step: _WrongStep, links: Mapping[str, str]) -> str:
+def _wrong_step(step: _WrongStep, names: Mapping[str, str]) -> str:
     verdict, source = step.verdict, step.verdict.source
     is_formula = verdict.kind != "choice" and len(source) <= _MAX_SOURCE
     shown = typeset(source, is_display=False) if is_formula else html.escape(verdict.statement[:_MAX_SOURCE])
-    who = ", ".join(links[page] for page in list(step.pages)[:_MOST_LINKS])
+    who = ", ".join(
+        f'<a href="{html.escape(quote(page))}#{anchor}">{html.escape(names[page])}</a>'
+        for page, anchor in list(step.pages.items())[:_MOST_LINKS]
+    )
     more = f" and {len(step.pages) - _MOST_LINKS} more" if len(step.pages) > _MOST_LINKS else ""
     question = f"{html.escape(verdict.question)} " if verdict.question else ""
     return (

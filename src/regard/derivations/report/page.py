@@ -21,6 +21,7 @@ from regard.derivations.report import (
 from regard.derivations.report.marks import step_id, with_slots
 from regard.derivations.report.prose import prose_html
 from regard.derivations.results import (
+    INFERRED,
     STANDINGS,
     DocumentReport,
     GradedPart,
@@ -170,7 +171,7 @@ def _counts(report: DocumentReport) -> str:
 
 
 def _questions(report: DocumentReport) -> str:
-    if not report.questions:
+    if not report.questions or report.problem == INFERRED:  # which has one question, the whole document
         return ""
     rows = "".join(_question(report, row) for row in report.questions)
     return f'<details class="questions" open><summary>Questions</summary><ol>{rows}</ol></details>'

@@ -65,7 +65,7 @@ def show_document(
         _show_step(console, report, verdict, helpful)
     if shown == "undecided":
         _show_open(console, report.file, [each for each in report.verdicts if each.standing == "undecided"])
-    if has_questions and report.questions:
+    if has_questions and report.questions and report.problem != INFERRED:
         _show_questions(console, report)
     number = len(report.verdicts)
     if number:

@@ -193,7 +193,7 @@ function showWords(section, view, model) {
     "head-name": name,
     continued: after.length ? joined(after, model) : "nothing: the story ends here",
     looking: `While it reads “${bare(texts[position])}”, ${name} looks most at “${bare(texts[best])}”: weight ${share(weights[best])}. Choose another token to see where it looks.`,
-    habits: `In ${asked} stories that it had not read, the model was asked for a fact and gave the right word in ${percent(right)} of them; with ${name} switched off, in ${percent(habit.rightWithout)}. There, this head gave ${percent(habit.answer)} of its weight to the right word, on average; in the whole text, ${percent(habit.before)} to the token just before.`,
+    habits: `In ${asked} stories that it had not read, the model was asked for a fact and gave the right word in ${percent(right)} of them; with ${name} switched off, in ${percent(habit.rightWithout)}. When asked, this head put ${percent(habit.answer)} of its weight on the right word, on average; over the whole text, ${percent(habit.before)} on the token just before.`,
     size: [...model.matrices.values()].reduce((total, rows) => total + rows.length * rows[0].length, 0).toLocaleString("en"),
     shape: `${model.layers} layers of ${model.heads} heads`,
   });

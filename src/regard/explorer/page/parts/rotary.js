@@ -25,7 +25,7 @@ export function paintRotary(section, state) {
   setTexts(section, {
     ...readings,
     "query-at": String(keyAt + lag), "key-at": String(keyAt),
-    slowest: `${shown(2 * Math.PI / turning.thetas.at(-1))} positions`,
+    slowest: `${Number((2 * Math.PI / turning.thetas.at(-1)).toPrecision(3)).toLocaleString("en")} positions`,
     gain: shown(turning.size ** 2),
   });
 }
