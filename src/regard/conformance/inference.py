@@ -260,7 +260,7 @@ def _from_weights(notes: _Notes, subject: Subject, reader: WeightReader) -> None
     key_heads = weight_reading.fit_key_heads(reading)
     _add_heads(notes, reading, key_heads)
     if are_apart:
-        _from_neighbours(notes, subject.spec, reading, key_heads)
+        _from_neighbours(notes, subject, reading, key_heads)
         return
     fit = weight_reading.fit_logits(
         reading, reader.read(reader.draw(_PAIRS, factor=_LARGE, is_near=True), together), key_heads
@@ -276,13 +276,28 @@ def _from_weights(notes: _Notes, subject: Subject, reader: WeightReader) -> None
     _find_positions(notes, subject, reader, fit, key_heads)
 
 
-def _from_neighbours(notes: _Notes, spec: Spec, reading: WeightReading, key_heads: np.ndarray) -> None:
+def _ignores_hidden_prefix(subject: Subject) -> bool:
+    """True if hidden tokens before a row leave its outputs alone, or none can be hidden to find out."""
+    if not subject.has("mask"):
+        return True
+    rng, dtype = np.random.default_rng(_SEED), dtype_of(subject.spec.dtype)
+    x = rng.standard_normal((2, 5, subject.spec.width)).astype(dtype)
+    mask = np.broadcast_to(np.arange(5) > 1, x.shape[:2]).copy()
+    y = subject.call(x[:, 2:])
+    return distance(subject.call(x, mask=mask)[:, 2:], y) <= 1e-4 * float(np.abs(y.astype(np.float64)).max())
+
+
+def _from_neighbours(notes: _Notes, subject: Subject, reading: WeightReading, key_heads: np.ndarray) -> None:
     """The same if tokens cannot be put at one position: the first is always one before the second."""
+    spec = subject.spec
     notes.lacks("softcap", "the layer takes no positions, so two tokens cannot share one")
     scale, losses, left = weight_reading.fit_scale_and_slopes(reading, key_heads)
     if left < _EXACT:
         _add_scale(notes, spec, LogitFit(scale=scale, softcap=None, left=left))
         _add_slopes(notes, losses)
+        if notes.found.get("positions") == "relative" and not _ignores_hidden_prefix(subject):
+            notes.drop("positions")
+            notes.lacks("positions", "a bias depends on where two tokens are, and not only on their distance")
         return
     found = weight_reading.fit_scale_and_rotation(reading, key_heads)
     if found is None:

@@ -12,6 +12,7 @@ import numpy as np
 from regard.conformance.adapters.calling import (
     CallPlan,
     MaskForm,
+    find_causal_mask,
     find_mask_form,
     find_plan,
     mask_names,
@@ -28,8 +29,8 @@ from regard.conformance.weight_reading import reader_of
 from regard.core.errors import InputError
 
 _ROWS, _LENGTH = 3, 5
-# The longest input that is tried; tables and masks of fixed size are usually shorter, or much longer.
-_LONGEST = 256
+# The longest input that is tried, and that of the laws: PREC's sums.
+_LONGEST = 400
 _PAIRS = 64
 # Lengths that are multiples of what windows, buckets and images insist on.
 _MULTIPLES = (16, 64, 49, 196)
@@ -47,6 +48,8 @@ class ModuleLayer(TorchLayer):
     # The length of the inputs that are tried first, the number that all lengths are multiples of, and the number up to
     # a multiple of which inputs are padded.
     length, multiple_of, padded_to = _LENGTH, 1, 1
+    # True for a layer that generates, which nobody needs to declare causal.
+    is_decoder = False
     mask_form: MaskForm | None = None
     packing: Packing | None = None
     is_read_off = True
@@ -70,6 +73,8 @@ class ModuleLayer(TorchLayer):
         self.has_declared_spec = self.spec != Spec(dtype=self.spec.dtype, device=self.spec.device)
         with self.arrays.quietly():
             self._find_call()
+            self._find_causal_mask()
+            self._note_call()
             self._find_longest()
             self._find_mask()
             self._find_padding()
@@ -155,7 +160,6 @@ class ModuleLayer(TorchLayer):
             if plan is not None:
                 spec = spec if spec.width == width.value else replace(spec, width=width.value)
                 self.spec, self.plan, self.findings, self.length = spec, plan, used, length
-                self._note_call()
                 return
             problem = problem or reason
         needed = required_names(self.module)
@@ -182,7 +186,9 @@ class ModuleLayer(TorchLayer):
             listed = ", ".join(f"{name}={value}" for name, value in plan.constants.items())
             self._note("called with", "required by forward", listed)
         if plan.mask is not None:
-            self._note("called with", "forward requires a mask; this one hides nothing", str(plan.mask))
+            needed = "forward requires a mask; this one hides nothing"
+            how = "without it, nothing hides later tokens" if plan.mask.is_causal else needed
+            self._note("called with", how, str(plan.mask))
         if plan.embedding is not None:
             self._note("tokens", "they replace the output of the embedding of token ids", plan.embedding)
         if plan.axes != "batch position width":
@@ -228,6 +234,26 @@ class ModuleLayer(TorchLayer):
             )
         self._note("lengths", f"others are padded at the end, {why}", f"multiples of {self.multiple_of}")
         self.padded_to = self.multiple_of
+        if not is_causal and self.spec.max_positions is not None and self._is_confused_by_hidden_tokens(x):
+            # A table for one length may have as many numbers as another length reads from it.
+            self.spec = replace(self.spec, max_positions=self.length)
+
+    def _is_confused_by_hidden_tokens(self, x: Any) -> bool:
+        """True if twice the length is taken, but x is computed otherwise in it, the rest being hidden."""
+        import torch
+
+        mask = torch.arange(2 * self.length, device=x.device).expand(len(x), -1) < self.length
+        longer = torch.cat([x, x], dim=1)
+        found, error = returned_or_error(lambda: self.forward(longer, mask=mask)[:, : self.length])
+        return error is None and distance(self.numpy(found), self.numpy(self.forward(x))) > 1e-3
+
+    def _find_causal_mask(self) -> None:
+        """A decoder that leaves its causality to a mask of its caller gets one."""
+        if not (self.spec.causal or (self.spec.causal is None and self.is_decoder)) or "one" in self.plan.axes:
+            return
+        form = find_causal_mask(self.plan, self.module, self._tokens(), self.spec.head_width)
+        if form is not None:
+            self.plan = self.plan.masked(form)
 
     def _find_mask(self) -> None:
         names = mask_names(self.module)
