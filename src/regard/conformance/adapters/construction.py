@@ -178,11 +178,14 @@ def build(make: Callable[..., Any], given: Mapping[str, Any], label: str) -> Bui
 
 
 def _parameters(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    hidden = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     try:
         found = inspect.signature(make).parameters
+        if inspect.isclass(make) and all(each.kind in hidden for each in found.values()):
+            # Some metaclasses hide what a class is made with.
+            found = dict(list(inspect.signature(make.__init__).parameters.items())[1:])
     except (TypeError, ValueError):
         return {}
-    hidden = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return {name: each for name, each in found.items() if each.kind not in hidden}
 
 

@@ -51,6 +51,16 @@ def find_projections(module: Any, spec: Spec, packing: Packing | None = None) ->
     return Projections.from_pairs(parts, _extra(module) or None)
 
 
+def part_named(name: str) -> str | None:
+    """The part whose matrix public code calls by that name; "packed" for those of all three.
+
+    >>> part_named("Wq"), part_named("W_O"), part_named("w_qkv"), part_named("x")
+    ('query', 'output', 'packed', None)
+    """
+    known = {**_NAMES, "output": _OUTPUT, "packed": _PACKED}
+    return next((part for part, names in known.items() if name.lower() in {each.lower() for each in names}), None)
+
+
 def matrix_sizes(module: Any) -> tuple[int, int] | None:
     """How many numbers the queries and the keys of a token have, None where the matrices are not found."""
     named = _named(module)
