@@ -197,13 +197,25 @@ class CheckReport:
 
     @property
     def causes(self) -> tuple[tuple[LawVerdict, ...], ...]:
-        """The failures, those with one cause together: the same error, or the same first diagnosis."""
-        groups: dict[object, list[LawVerdict]] = {}
+        """The failures, those with one cause together: the same error, the same first diagnosis, or one that follows."""
+        from regard.conformance import all_laws
+
+        laws = all_laws()
+        groups: list[list[LawVerdict]] = []
+        by_cause: dict[object, list[LawVerdict]] = {}
         for verdict in self.failures:
+            is_refuted = verdict.outcome == "refuted"
             bug = verdict.diagnosis[0] if verdict.diagnosis else None
-            cause = bug if verdict.outcome == "refuted" else verdict.reason
-            groups.setdefault((verdict.outcome, cause or verdict.law), []).append(verdict)
-        return tuple(map(tuple, groups.values()))
+            cause = (verdict.outcome, (bug if is_refuted else verdict.reason) or verdict.law)
+            earlier = laws[verdict.law].follows if is_refuted and verdict.law in laws else ()
+            group = next((by_cause[each] for each in (*earlier, cause) if each in by_cause), None)
+            if group is None:
+                groups.append(group := [])
+            group.append(verdict)
+            by_cause.setdefault(cause, group)
+            if is_refuted:
+                by_cause[verdict.law] = group
+        return tuple(map(tuple, groups))
 
     @property
     def counts(self) -> dict[str, int]:

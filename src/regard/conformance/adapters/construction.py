@@ -311,7 +311,9 @@ def _findings(chosen: Mapping[str, Any]) -> tuple[LayerFinding, ...]:
     plain = {name: value for name, value in chosen.items() if not isinstance(value, StandInConfig)}
     if not plain:
         return ()
-    listed = ", ".join(f"{name}={value}" for name, value in plain.items())
+    is_plain = (int, float, str, tuple, list, type(None))
+    shown = {name: value if isinstance(value, is_plain) else type(value).__name__ for name, value in plain.items()}
+    listed = ", ".join(f"{name}={value}" for name, value in shown.items())
     return (
         LayerFinding(name="built with", value=listed, how="chosen by the names of its arguments; --arg changes them"),
     )
