@@ -18,6 +18,7 @@ from regard.conformance.adapters.calling import (
     mask_names,
     required_names,
 )
+from regard.conformance.adapters.construction import annotated_class, build
 from regard.conformance.adapters.layers import option_names, parameter_names, returned_or_error, sample
 from regard.conformance.adapters.projections import Packing, find_projections, is_packed, matrix_sizes
 from regard.conformance.adapters.sizes import head_findings, sized, width_candidates
@@ -103,9 +104,12 @@ class ModuleLayer(TorchLayer):
         return found
 
     def empty_cache(self, batch: int) -> Any:
-        """What the module makes, else None."""
+        """What the module makes, else an instance of the class that its argument is annotated with, else None."""
         make = getattr(self.module, "empty_cache", None)
-        return None if make is None else make(batch)
+        if make is not None:
+            return make(batch)
+        kind = annotated_class(self.module.forward, self.names["cache"])
+        return None if kind is None else build(kind, {}, kind.__name__).layer
 
     def step(self, x: np.ndarray, cache: Any, **options: Any) -> tuple[np.ndarray, Any]:
         """One call with a copy of the cache, since the module may change it in place."""
@@ -115,9 +119,13 @@ class ModuleLayer(TorchLayer):
             if "use_cache" in parameter_names(self.module.forward):
                 given["use_cache"] = True
             found = self.plan.call(self.module, tokens, given, self.spec.head_width)
-        if not isinstance(found, tuple | list) or len(found) < 2:
+        if isinstance(found, tuple | list) and len(found) > 1:
+            return self.numpy(found[0]), found[1]
+        kept = given[self.names["cache"]]
+        if kept is None:
             raise InputError(f"{self.name} returns no cache beside its output.")
-        return self.numpy(found[0]), found[1]
+        # An object is changed in place.
+        return self.numpy(found), kept
 
     def _given(self, x: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options under the module's own names, the mask in the form that it wants."""
@@ -357,12 +365,12 @@ class ModuleLayer(TorchLayer):
 
     def _has_cache(self) -> bool:
         """True if a second step differs from a call without the first, and neither raises an error."""
-        x = sample(_ROWS, _LENGTH, self.spec.width).astype(np.float32)
+        x, more = (sample(_ROWS, length, self.spec.width, seed=length).astype(np.float32) for length in (_LENGTH, 2))
 
         def is_used() -> bool:
             _, cache = self.step(x, self.empty_cache(_ROWS))
-            later, _ = self.step(x[:, :2], cache)
-            return cache is not None and later.shape[:2] == (_ROWS, 2) and bool((later != self.call(x[:, :2])).any())
+            later, _ = self.step(more, cache)
+            return cache is not None and later.shape[:2] == more.shape[:2] and bool((later != self.call(more)).any())
 
         found, error = returned_or_error(is_used)
         if not found:
