@@ -82,7 +82,10 @@ def infer(subject: Subject) -> Inferred:
                 "they are read from the weights or the bare q, k, v function of a single layer with heads wider than 2",
             )
         else:
-            _from_weights(notes, wide, reader)
+            try:
+                _from_weights(notes, wide, reader)
+            except Exception as error:  # noqa: BLE001 - what a layer raises for inputs made up to probe it is no failure
+                notes.lacks(_NO_MIXTURE[0], f"a call that reads weights raises {error_line(error)}")
         return _settled(subject.spec, notes)
 
 

@@ -33,6 +33,8 @@ _ROWS, _LENGTH = 3, 5
 # The longest input that is tried, and that of the laws: PREC's sums.
 _LONGEST = 400
 _PAIRS = 64
+# The largest batch that is tried; weights are read off hundreds of short rows.
+_MOST_ROWS = 512
 # Lengths that are multiples of what windows, buckets and images insist on.
 _MULTIPLES = (16, 64, 49, 196)
 _PACKINGS: tuple[Packing, ...] = ("parts", "heads", "numbers")
@@ -51,6 +53,8 @@ class ModuleLayer(TorchLayer):
     length, multiple_of, padded_to = _LENGTH, 1, 1
     # True for a layer that generates, which nobody needs to declare causal.
     is_decoder = False
+    # How many rows it takes at once, None if there is no such limit.
+    most_rows: int | None = None
     mask_form: MaskForm | None = None
     packing: Packing | None = None
     is_read_off = True
@@ -76,6 +80,7 @@ class ModuleLayer(TorchLayer):
             self._find_call()
             self._find_causal_mask()
             self._note_call()
+            self._find_most_rows()
             self._find_longest()
             self._find_mask()
             self._find_padding()
@@ -83,6 +88,8 @@ class ModuleLayer(TorchLayer):
 
     def forward(self, x: Any, **options: Any) -> Any:
         """The module's output, the first of several that has a place for each token."""
+        if self.most_rows is not None and len(x) > self.most_rows:
+            return self._in_parts(x, options, self.most_rows)
         length = x.shape[1]
         if self.padded_to > 1:
             x, options = self._padded(x, options)
@@ -144,6 +151,18 @@ class ModuleLayer(TorchLayer):
             return longer, dict(options)
         mask = options.get("mask", torch.ones(x.shape[:2], dtype=torch.bool, device=x.device))
         return longer, {**options, "mask": torch.nn.functional.pad(mask, (0, missing), value=False)}
+
+    def _in_parts(self, x: Any, options: Mapping[str, Any], rows: int) -> Any:
+        """The outputs for more rows than the module takes at once."""
+        import torch
+
+        parts = [
+            self.forward(
+                x[start : start + rows], **{name: each[start : start + rows] for name, each in options.items()}
+            )
+            for start in range(0, len(x), rows)
+        ]
+        return torch.cat(parts)
 
     def _tokens(self, length: int | None = None, width: int | None = None) -> Any:
         return self.native(sample(_ROWS, length or self.length, width or self.spec.width))
@@ -217,6 +236,21 @@ class ModuleLayer(TorchLayer):
             low, high = (middle, high) if self._takes(middle * multiple) else (low, middle)
         self._note("max_positions", f"an input of length {high * multiple} raises an error", low * multiple)
         self.spec = replace(self.spec, max_positions=low * multiple)
+
+    def _find_most_rows(self) -> None:
+        """The largest batch up to a bound, by bisection; buffers may have a row for each sequence."""
+        low, high = _ROWS, _MOST_ROWS
+        if self._takes_rows(high):
+            return
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._takes_rows(middle) else (low, middle)
+        self.most_rows = low
+        self._note("batch", f"{high} rows raise an error; larger batches are given in parts", low)
+
+    def _takes_rows(self, rows: int) -> bool:
+        x = self.native(sample(rows, self.length, self.spec.width))
+        return returned_or_error(lambda: self.forward(x))[1] is None
 
     def _takes(self, length: int) -> bool:
         found, error = returned_or_error(lambda: self.forward(self._tokens(length)))
