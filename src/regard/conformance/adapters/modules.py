@@ -116,7 +116,8 @@ class ModuleLayer(TorchLayer):
         if make is not None:
             return make(batch)
         kind = annotated_class(self.module.forward, self.names["cache"])
-        return None if kind is None else build(kind, {}, kind.__name__).layer
+        made, error = returned_or_error(lambda: None if kind is None else build(kind, {}, kind.__name__).layer)
+        return made if error is None else None
 
     def step(self, x: np.ndarray, cache: Any, **options: Any) -> tuple[np.ndarray, Any]:
         """One call with a copy of the cache, since the module may change it in place."""
