@@ -261,7 +261,6 @@ def _from_weights(notes: _Notes, subject: Subject, reader: WeightReader) -> None
         notes.lacks(*_NO_MIXTURE)
         return
     key_heads = weight_reading.fit_key_heads(reading)
-    _add_heads(notes, reading, key_heads)
     if are_apart:
         _from_neighbours(notes, subject, reading, key_heads)
         return
@@ -271,6 +270,7 @@ def _from_weights(notes: _Notes, subject: Subject, reader: WeightReader) -> None
     if not fit.left < _EXPLAINED:
         notes.lacks("scale and softcap", "no scale and cap explain the weights")
         return
+    _add_heads(notes, reading, key_heads)
     _add_scale(notes, subject.spec, fit)
     sinks = weight_reading.fit_sinks(reading, fit, key_heads)
     if sinks is not None:
@@ -296,6 +296,7 @@ def _from_neighbours(notes: _Notes, subject: Subject, reading: WeightReading, ke
     notes.lacks("softcap", "the layer takes no positions, so two tokens cannot share one")
     scale, losses, left = weight_reading.fit_scale_and_slopes(reading, key_heads)
     if left < _EXACT:
+        _add_heads(notes, reading, key_heads)
         _add_scale(notes, spec, LogitFit(scale=scale, softcap=None, left=left))
         _add_slopes(notes, losses)
         if notes.found.get("positions") == "relative" and not _ignores_hidden_prefix(subject):
@@ -306,6 +307,7 @@ def _from_neighbours(notes: _Notes, subject: Subject, reading: WeightReading, ke
     if found is None:
         notes.lacks("scale and positions", "neither slopes nor rotations explain the weights of neighbours")
         return
+    _add_heads(notes, reading, key_heads)
     _add_scale(notes, spec, LogitFit(scale=found[0], softcap=None, left=0.0))
     _add_rotation(notes, spec, found[1])
 

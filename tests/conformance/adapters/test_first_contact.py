@@ -187,3 +187,46 @@ def test_an_undeclared_layer_that_is_exactly_the_oracle_with_a_bug_is_unusual():
     assert found.kind == "unusual"
     assert "softmax over the queries" in found.how
     assert "SPEC" in broken(checked(OverQueries(), causal=False, positions="none")[0], "SPEC")
+
+
+class MultiQuery(nn.Module):
+    """One matrix for the queries of all heads and for one key and one value."""
+
+    def __init__(self, d_model=32, n_head=4, order=(0, 1, 2)):
+        super().__init__()
+        self.n_head, self.order = n_head, order
+        self.c_attn, self.c_proj = nn.Linear(d_model, d_model + 2 * d_model // n_head), nn.Linear(d_model, d_model)
+
+    def forward(self, x):
+        width = x.shape[-1] // self.n_head
+        parts = self.c_attn(x).split([x.shape[-1], width, width], dim=-1)
+        q, k, v = (parts[each].unflatten(-1, (-1, width)).transpose(1, 2) for each in self.order)
+        y = F.scaled_dot_product_attention(q, k.expand_as(q), v.expand_as(q), is_causal=True)
+        return self.c_proj(y.transpose(1, 2).flatten(2))
+
+
+def test_a_packed_matrix_may_have_fewer_keys_than_queries():
+    subject, _ = checked(MultiQuery())
+    assert (subject.spec.num_heads, subject.spec.num_kv_heads) == (4, 1)
+    assert outcomes(subject, "SPEC") == {"SPEC": "holds"}
+    swapped, _ = checked(MultiQuery(order=(0, 2, 1)), causal=True, positions="none")
+    assert "SPEC" in broken(swapped, "SPEC")
+
+
+def test_where_tables_are_given_positions_are_not():
+    class Fast(Attention):
+        def forward(self, x, freqs_cis, input_pos=None):
+            return super().forward(x) + 0 * freqs_cis.real.sum()
+
+    assert not checked(Fast())[0].has("positions")
+
+
+def test_a_norm_that_reading_does_not_know_says_nothing_about_heads():
+    class Normed(Attention):
+        def mixed(self, q, k, v, mask=None):
+            q, k = (each * each.pow(2).mean(-1, keepdim=True).rsqrt() for each in (q, k))
+            return super().mixed(q * 1.7, k, v, mask)
+
+    subject, findings = checked(Normed(kv_heads=3))
+    assert not [each for each in findings if each.name in ("heads", "key heads")]
+    assert broken(subject) == {}

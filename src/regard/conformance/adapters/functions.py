@@ -123,7 +123,12 @@ class FunctionLayer(Layer):
         # A function of one sequence is called row by row.
         self.takes_rows = self._takes_rows(x)
         capabilities = set() if self.takes_rows else self.accepted_options(self.names)
-        self.set_capabilities(capabilities | ({"weights"} if self._explains_single_tokens() else set()))
+        if self._explains_single_tokens():
+            capabilities.add("weights")
+        elif self.matrices:
+            how = "none: the output for a token alone is not its value, projected"
+            self.findings += (LayerFinding(name="oracle", how=how, kind="not found"),)
+        self.set_capabilities(capabilities)
 
     def forward(self, x: Any, **options: Any) -> Any:
         """The function's output, the first of several."""

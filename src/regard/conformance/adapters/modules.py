@@ -97,7 +97,8 @@ class ModuleLayer(TorchLayer):
 
     def own_capabilities(self) -> set[str]:
         """What the module accepts."""
-        capabilities = self.accepted_options(set(self.names) & {"positions"})
+        # Where tables are given, they say the positions, and not an argument that a cache may need.
+        capabilities = self.accepted_options(set(self.names) & {"positions"}) if not self.plan.tables else set()
         capabilities |= {"mask"} if self.mask_form is not None else set()
         capabilities |= {"weights"} if self.has_weights else set()
         if "cache" in self.names and self._has_cache():
@@ -321,7 +322,7 @@ class ModuleLayer(TorchLayer):
     def _find_weights(self) -> bool:
         """True if the matrices are found; heads and packing that nobody declares are found by reading weights."""
         names = [name for name, _ in self.module.named_children()]
-        sizes = matrix_sizes(self.module)
+        sizes = matrix_sizes(self.module, self.spec if self._knows_heads() else None)
         if sizes is None:
             if not self._knows_heads():
                 self._note("num_heads", "no attribute says it; declare num_heads")
@@ -339,13 +340,11 @@ class ModuleLayer(TorchLayer):
                 if self._explains_single_tokens(spec, packing):
                     self.spec, self.packing = spec, packing
                     return True
-        if (
-            self.has_declared_spec
-            and self._knows_heads()
-            and not _has_norms(self.module)
-            and find_projections(self.module, self.spec) is not None
-        ):
-            return True
+        if self.has_declared_spec and self._knows_heads() and not _has_norms(self.module):
+            for spec in (self.spec, *self._head_candidates(*sizes)):
+                if find_projections(self.module, spec) is not None:
+                    self.spec = spec
+                    return True
         if not self._knows_heads():
             self._note("num_heads", "no attribute says it, and the outputs do not show it; declare num_heads")
         self._note("oracle", f"none: the outputs are not weighted means of the values; children: {', '.join(names)}")
