@@ -10,7 +10,7 @@ from typing import Any
 _EVALUATION = {"deterministic": True, "train": False, "training": False, "is_training": False}
 
 
-def layer_function(target: Any) -> Callable[..., Any]:
+def layer_function(target: Any) -> Any:
     """A function for a layer of flax or keras; anything else as it is.
 
     The function has the signature of the layer's call, without the switch between training and evaluation.
