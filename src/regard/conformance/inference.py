@@ -15,7 +15,7 @@ from regard.conformance.weight_reading import LogitFit, RotaryFit, WeightReader,
 from regard.positions.alibi import alibi_slopes
 
 _LENGTHS = (24, 160)
-_SHORT = 12
+_SHORT, _MANY = 12, 65
 _SEED = 7
 _FAR = 1_000_000
 _GAPS = (1, 7, 50, 400)
@@ -222,11 +222,14 @@ def _find_order(notes: _Notes, subject: Subject, *, is_causal: bool) -> None:
 
 
 def _is_order_free(subject: Subject) -> bool:
-    """True if outputs follow their inputs in another order of many tokens, as hashes and sorted buckets do not."""
-    rng, length = np.random.default_rng(_SEED), min(_SHORT, subject.spec.max_positions or _SHORT)
-    x = rng.standard_normal((2, length, subject.spec.width)).astype(dtype_of(subject.spec.dtype))
-    order, y = rng.permutation(length), subject.call(x)
-    return distance(subject.call(x[:, order]), y[:, order]) <= 1e-4 * float(np.abs(y.astype(np.float64)).max())
+    """True if outputs follow their inputs in another order of many tokens, as hashes, buckets and routes do not."""
+    rng, limit = np.random.default_rng(_SEED), subject.spec.max_positions
+    for length in dict.fromkeys(min(size, limit or size) for size in (_SHORT, _MANY)):
+        x = rng.standard_normal((2, length, subject.spec.width)).astype(dtype_of(subject.spec.dtype))
+        order, y = rng.permutation(length), subject.call(x)
+        if distance(subject.call(x[:, order]), y[:, order]) > 1e-4 * float(np.abs(y.astype(np.float64)).max()):
+            return False
+    return True
 
 
 def _find_code(notes: _Notes, subject: Subject, x: np.ndarray, size: float) -> None:
