@@ -159,7 +159,9 @@ class Windows(nn.Module):
     def forward(self, x, mask=None):
         rows, length, _ = x.shape
         q, k, v = self.qkv(x).unflatten(-1, (3, self.num_heads, -1)).permute(2, 0, 3, 1, 4)
-        logits = q @ k.mT / q.shape[-1] ** 0.5 + self.table[self.index.view(-1)].view(length, length, -1).permute(2, 0, 1)
+        logits = q @ k.mT / q.shape[-1] ** 0.5 + self.table[self.index.view(-1)].view(length, length, -1).permute(
+            2, 0, 1
+        )
         if mask is not None:
             logits = logits.unflatten(0, (-1, len(mask))) + mask[:, None]
             logits = logits.flatten(0, 1)

@@ -134,7 +134,7 @@ def test_what_cannot_be_a_layer_is_refused_in_one_line(target):
     assert "\n" not in str(caught.value)
 
 
-def _with_matrices(x, Wq, Wk, Wv, Wo, num_heads=4, hides=True):  # noqa: N803 - as people write them
+def _with_matrices(x, Wq, Wk, Wv, Wo, num_heads=4, hides=True):
     q, k, v = (np.moveaxis((x @ w).reshape(*x.shape[:2], num_heads, -1), 2, 1) for w in (Wq, Wk, Wv))
     scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
     scores = scores + np.triu(np.full(scores.shape[-2:], -1e9), k=1) * hides
@@ -148,7 +148,7 @@ def test_a_function_that_is_given_its_matrices_reaches_spec_grade():
     assert broken(subject) == {}
     assert outcomes(subject, "SPEC", "DTYPE") == {"DTYPE": "holds", "SPEC": "holds"}
 
-    def swapped(x, Wq, Wk, Wv, Wo):  # noqa: N803
+    def swapped(x, Wq, Wk, Wv, Wo):
         return _with_matrices(x, Wq, Wv, Wk, Wo, num_heads=1)
 
     wrong, _ = build_subject(CheckRequest(target=swapped, spec=Spec(causal=True, positions="none", num_heads=1)))

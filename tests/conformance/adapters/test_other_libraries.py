@@ -1,5 +1,7 @@
 """JAX, flax, keras, rotary-embedding-torch and x-transformers, each where it is installed."""
 
+from typing import Any
+
 import pytest
 
 from conformance.adapters.judged import broken, outcomes
@@ -38,7 +40,7 @@ def test_the_oracle_agrees_where_the_weights_are_known(name: str):
     assert outcomes(_entry(name).subject(), "SPEC") == {"SPEC": "holds"}
 
 
-def _flax_linen(diagonal: int) -> object:
+def _flax_linen(diagonal: int) -> Any:
     nn = pytest.importorskip("flax.linen")
     jnp = pytest.importorskip("jax.numpy")
 
@@ -55,12 +57,12 @@ def _flax_linen(diagonal: int) -> object:
     return Causal()
 
 
-def _flax_nnx() -> type:
+def _flax_nnx() -> Any:
     nnx = pytest.importorskip("flax.nnx")
     jax = pytest.importorskip("jax")
 
     class Masked(nnx.Module):
-        def __init__(self, d_model: int, *, rngs: nnx.Rngs):
+        def __init__(self, d_model: int, *, rngs):
             self.qkv, self.out = nnx.Linear(d_model, 3 * d_model, rngs=rngs), nnx.Linear(d_model, d_model, rngs=rngs)
 
         def __call__(self, x, mask=None):

@@ -168,7 +168,9 @@ class FunctionLayer(Layer):
         self.constants = {name: value for name, value in chosen.items() if value is not inspect.Parameter.empty}
         if self.constants:
             listed = ", ".join(f"{name}={value}" for name, value in self.constants.items())
-            self.findings += (LayerFinding(name="called with", value=listed, how="chosen by the names of its arguments"),)
+            self.findings += (
+                LayerFinding(name="called with", value=listed, how="chosen by the names of its arguments"),
+            )
         if self.matrices:
             self.findings += (LayerFinding(name="matrices", value=", ".join(self.matrices), how="drawn at random"),)
             self._find_heads()

@@ -19,9 +19,9 @@ def layer_function(target: Any) -> Any:
         return _evaluating(_initialised(target), type(target).__call__)
     if "flax.nnx" in sys.modules and isinstance(target, sys.modules["flax.nnx"].Module):
         target.eval()
-        return _evaluating(lambda *given, **options: target(*given, **options), type(target).__call__)
+        return _evaluating(target, type(target).__call__)
     if "keras" in sys.modules and isinstance(target, sys.modules["keras"].layers.Layer):
-        return _evaluating(lambda *given, **options: target(*given, **options), type(target).call)
+        return _evaluating(target, type(target).call)
     return target
 
 
