@@ -1,5 +1,6 @@
 """JAX, flax, keras, rotary-embedding-torch and x-transformers, each where it is installed."""
 
+import os
 from typing import Any
 
 import pytest
@@ -83,7 +84,9 @@ def test_layers_of_flax_that_people_wrote_are_functions_of_tokens():
     assert "diagonal is excluded" in str(verdict.diagnosis[0])
 
 
-def test_layers_of_keras_that_people_wrote_are_functions_of_tokens():
+@pytest.mark.filterwarnings("ignore")
+def test_layers_of_keras_that_people_wrote_are_functions_of_tokens(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("KERAS_BACKEND", os.environ.get("KERAS_BACKEND", "torch"))
     keras = pytest.importorskip("keras")
 
     class Attend(keras.layers.Layer):

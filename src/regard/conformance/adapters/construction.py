@@ -318,7 +318,7 @@ def _findings(chosen: Mapping[str, Any]) -> tuple[LayerFinding, ...]:
     plain = {name: value for name, value in chosen.items() if not isinstance(value, StandInConfig)}
     if not plain:
         return ()
-    is_plain = (int, float, str, tuple, list, type(None))
+    is_plain = (int, float, str, tuple, list, type(None), _SwitchedOff)
     shown = {name: value if isinstance(value, is_plain) else type(value).__name__ for name, value in plain.items()}
     listed = ", ".join(f"{name}={value}" for name, value in shown.items())
     return (
