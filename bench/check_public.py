@@ -2,6 +2,8 @@
 
 The manifest `check_public.jsonl` names package, version, target and what is declared. The packages are not part of
 this repository: install them into a folder (`pip install --no-deps --target FOLDER PACKAGE==VERSION`), and name it.
+So that torch stays as it is, what they import has to be installed in the same way: with the packages alone, 22 of the
+first 64 layers can be imported.
 """
 
 import argparse

@@ -264,3 +264,12 @@ def test_failures_with_one_cause_are_one_group():
     groups = [group for group in report.causes if group[0].outcome == "crashed"]
     assert len(groups) < len([verdict for verdict in report.failures if verdict.outcome == "crashed"])
     assert sorted(v.law for group in report.causes for v in group) == sorted(v.law for v in report.failures)
+
+
+def test_what_follows_from_another_failure_is_shown_with_it():
+    def leaking(x):
+        return x + 0.5 * np.roll(x, -1, axis=1) + np.cumsum(x, axis=1) / 8
+
+    report = regard.check(leaking, regard.Spec(causal=True, positions="none"))
+    [group] = [group for group in report.causes if group[0].law == "CAUSAL"]
+    assert {"SUPPORT", "PREFIX", "MASKFORCE"} <= {verdict.law for verdict in group}

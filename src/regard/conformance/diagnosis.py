@@ -79,6 +79,12 @@ def diagnose(law: Law, trial: LawTrial, comparison: Comparison) -> tuple[Diagnos
     return tuple(dict.fromkeys([*bugs, *law.usual_bugs]))[:_MOST_BUGS]
 
 
+def explained(subject: Subject) -> tuple[Diagnosis, ...]:
+    """Bugs with which the oracle would give the outputs of plain calls, the likeliest first; often there are none."""
+    matches = _quietly(lambda: _matched(LawTrial(subject=subject)), ())
+    return tuple(bug for each in matches if each.scenario == "plain" for bug in each.diagnoses())
+
+
 def _quietly(work: Callable[[], _Result], otherwise: _Result) -> _Result:
     """The result of a probe; if the layer raises, the probe finds nothing."""
     try:

@@ -15,7 +15,7 @@ from regard.conformance.weight_reading import LogitFit, RotaryFit, WeightReader,
 from regard.positions.alibi import alibi_slopes
 
 _LENGTHS = (24, 160)
-_SHORT = 12
+_SHORT, _MANY = 12, 65
 _SEED = 7
 _FAR = 1_000_000
 _GAPS = (1, 7, 50, 400)
@@ -82,7 +82,10 @@ def infer(subject: Subject) -> Inferred:
                 "they are read from the weights or the bare q, k, v function of a single layer with heads wider than 2",
             )
         else:
-            _from_weights(notes, wide, reader)
+            try:
+                _from_weights(notes, wide, reader)
+            except Exception as error:  # noqa: BLE001 - what a layer raises for inputs made up to probe it is no failure
+                notes.lacks(_NO_MIXTURE[0], f"a call that reads weights raises {error_line(error)}")
         return _settled(subject.spec, notes)
 
 
@@ -219,11 +222,14 @@ def _find_order(notes: _Notes, subject: Subject, *, is_causal: bool) -> None:
 
 
 def _is_order_free(subject: Subject) -> bool:
-    """True if outputs follow their inputs in another order of many tokens, as hashes and sorted buckets do not."""
-    rng, length = np.random.default_rng(_SEED), min(_SHORT, subject.spec.max_positions or _SHORT)
-    x = rng.standard_normal((2, length, subject.spec.width)).astype(dtype_of(subject.spec.dtype))
-    order, y = rng.permutation(length), subject.call(x)
-    return distance(subject.call(x[:, order]), y[:, order]) <= 1e-4 * float(np.abs(y.astype(np.float64)).max())
+    """True if outputs follow their inputs in another order of many tokens, as hashes, buckets and routes do not."""
+    rng, limit = np.random.default_rng(_SEED), subject.spec.max_positions
+    for length in dict.fromkeys(min(size, limit or size) for size in (_SHORT, _MANY)):
+        x = rng.standard_normal((2, length, subject.spec.width)).astype(dtype_of(subject.spec.dtype))
+        order, y = rng.permutation(length), subject.call(x)
+        if distance(subject.call(x[:, order]), y[:, order]) > 1e-4 * float(np.abs(y.astype(np.float64)).max()):
+            return False
+    return True
 
 
 def _find_code(notes: _Notes, subject: Subject, x: np.ndarray, size: float) -> None:
@@ -258,9 +264,8 @@ def _from_weights(notes: _Notes, subject: Subject, reader: WeightReader) -> None
         notes.lacks(*_NO_MIXTURE)
         return
     key_heads = weight_reading.fit_key_heads(reading)
-    _add_heads(notes, reading, key_heads)
     if are_apart:
-        _from_neighbours(notes, subject.spec, reading, key_heads)
+        _from_neighbours(notes, subject, reading, key_heads)
         return
     fit = weight_reading.fit_logits(
         reading, reader.read(reader.draw(_PAIRS, factor=_LARGE, is_near=True), together), key_heads
@@ -268,6 +273,7 @@ def _from_weights(notes: _Notes, subject: Subject, reader: WeightReader) -> None
     if not fit.left < _EXPLAINED:
         notes.lacks("scale and softcap", "no scale and cap explain the weights")
         return
+    _add_heads(notes, reading, key_heads)
     _add_scale(notes, subject.spec, fit)
     sinks = weight_reading.fit_sinks(reading, fit, key_heads)
     if sinks is not None:
@@ -276,18 +282,35 @@ def _from_weights(notes: _Notes, subject: Subject, reader: WeightReader) -> None
     _find_positions(notes, subject, reader, fit, key_heads)
 
 
-def _from_neighbours(notes: _Notes, spec: Spec, reading: WeightReading, key_heads: np.ndarray) -> None:
+def _ignores_hidden_prefix(subject: Subject) -> bool:
+    """True if hidden tokens before a row leave its outputs alone, or none can be hidden to find out."""
+    if not subject.has("mask"):
+        return True
+    rng, dtype = np.random.default_rng(_SEED), dtype_of(subject.spec.dtype)
+    x = rng.standard_normal((2, 5, subject.spec.width)).astype(dtype)
+    mask = np.broadcast_to(np.arange(5) > 1, x.shape[:2]).copy()
+    y = subject.call(x[:, 2:])
+    return distance(subject.call(x, mask=mask)[:, 2:], y) <= 1e-4 * float(np.abs(y.astype(np.float64)).max())
+
+
+def _from_neighbours(notes: _Notes, subject: Subject, reading: WeightReading, key_heads: np.ndarray) -> None:
     """The same if tokens cannot be put at one position: the first is always one before the second."""
+    spec = subject.spec
     notes.lacks("softcap", "the layer takes no positions, so two tokens cannot share one")
     scale, losses, left = weight_reading.fit_scale_and_slopes(reading, key_heads)
     if left < _EXACT:
+        _add_heads(notes, reading, key_heads)
         _add_scale(notes, spec, LogitFit(scale=scale, softcap=None, left=left))
         _add_slopes(notes, losses)
+        if notes.found.get("positions") == "relative" and not _ignores_hidden_prefix(subject):
+            notes.drop("positions")
+            notes.lacks("positions", "a bias depends on where two tokens are, and not only on their distance")
         return
     found = weight_reading.fit_scale_and_rotation(reading, key_heads)
     if found is None:
         notes.lacks("scale and positions", "neither slopes nor rotations explain the weights of neighbours")
         return
+    _add_heads(notes, reading, key_heads)
     _add_scale(notes, spec, LogitFit(scale=found[0], softcap=None, left=0.0))
     _add_rotation(notes, spec, found[1])
 

@@ -336,6 +336,7 @@ class Law:
     where all else that probing would find follows from this failure.
     `means` is what a failure says by itself, asked when nothing else explains why a layer differs from the oracle.
     `rank` sorts the failures of a report: one bug breaks many laws, and the most telling have the lowest rank.
+    `follows` are laws of lower rank: where one of them fails, this one fails too.
     `reveals` are the bugs that only a comparison with the oracle sees otherwise.
     A law that `looks_past_window` is tried on inputs longer than what the layer declares to see, and one that
     `looks_past_chunk` on inputs of more than two chunks.
@@ -355,6 +356,7 @@ class Law:
     signs: Callable[[LawTrial, list[Comparison]], Iterable[Diagnosis]] | None = None
     diagnosed_by: Literal["probing", "signs", "suspects"] = "probing"
     means: Diagnosis | None = None
+    follows: tuple[str, ...] = ()
     reveals: tuple[BlindSpot, ...] = ()
     grade: Grade = "black-box"
     size: InputSize = InputSize()

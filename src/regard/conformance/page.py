@@ -139,8 +139,8 @@ def _layer(report: CheckReport, *, is_single: bool) -> str:
     slug = _slug(report.layer)
     # Failures in the order of the terminal: those that say most about their cause come first.
     others = [verdict for verdict in report.verdicts if verdict.is_as_expected and verdict.outcome != "skipped"]
-    tried = [*report.failures, *others]
-    cards = "".join(_card(report, verdict, is_open=is_single) for verdict in tried)
+    cards = "".join(_cause(report, group, is_open=is_single) for group in report.causes)
+    cards += "".join(_card(report, verdict, is_open=False) for verdict in others)
     found = _list([f"{each}" if each.kind == "found" else f"{each.kind}: {each}" for each in report.findings])
     found = f'<div class="found"><h2>Found on the layer</h2>{found}</div>' if found else ""
     body = f"{found}{cards}{_skipped(report)}{_grade(report)}"
@@ -156,6 +156,14 @@ def _layer(report: CheckReport, *, is_single: bool) -> str:
 def _list(lines: Sequence[object], tag: str = "ul") -> str:
     rows = "".join(f"<li>{html.escape(str(line))}</li>" for line in lines)
     return f"<{tag}>{rows}</{tag}>" if rows else ""
+
+
+def _cause(report: CheckReport, group: Sequence[LawVerdict], *, is_open: bool) -> str:
+    """One failure, and those that have the same cause, closed."""
+    first, *others = group
+    more = "".join(_card(report, verdict, is_open=False) for verdict in others)
+    rest = f'<div class="consequences"><h2>For the same cause</h2>{more}</div>' if more else ""
+    return _card(report, first, is_open=is_open) + rest
 
 
 def _card(report: CheckReport, verdict: LawVerdict, *, is_open: bool) -> str:

@@ -13,7 +13,7 @@ from regard.conformance.judging import judge
 from regard.conformance.law import Law
 from regard.conformance.requests import CheckRequest, importable_name
 from regard.conformance.subject import Subject
-from regard.conformance.verdict import LawVerdict
+from regard.conformance.verdict import LawVerdict, by_cause
 
 _HEADER = '''"""Laws of attention that a layer broke. Each test passes once its law holds.
 
@@ -54,14 +54,16 @@ def pytest_file(checked: Iterable[tuple[CheckRequest, Sequence[LawVerdict]]]) ->
 
 
 def _test(request: CheckRequest, verdicts: Sequence[LawVerdict], layer: str, number: int) -> Iterator[str]:
-    laws = ", ".join(f'"{verdict.law}"' for verdict in verdicts)
+    causes = by_cause(verdicts)
+    laws = ", ".join(f'"{verdict.law}"' for group in causes for verdict in group)
     slug = re.sub(r"\W+", "_", verdicts[0].layer).strip("_").lower() or "layer"
     yield f'@pytest.mark.parametrize("law", [{laws}])'
     yield f"def test_{slug}{f'_{number + 1}' if number else ''}(law):"
-    for verdict in verdicts:
+    for verdict, *others in causes:
         found = f"{verdict.law}: {verdict.counterexample or verdict.reason}"
         probably = f"; probably {verdict.diagnosis[0]}" if verdict.diagnosis else ""
-        yield from (f"    # {line}" for line in textwrap.wrap(found + probably, _LINE))
+        same = f"; for the same cause: {', '.join(each.law for each in others)}" if others else ""
+        yield from (f"    # {line}" for line in textwrap.wrap(found + probably + same, _LINE))
     if layer == _UNKNOWN:
         yield f"    {_UNKNOWN} = ...  # Build the layer here."
     yield "    report = regard.check("

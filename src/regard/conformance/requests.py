@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from regard.conformance.law import CheckSizes
 from regard.conformance.subject import KERNELS, LayerFinding, Spec, Subject
+from regard.conformance.verdict import Diagnosis
 from regard.core.errors import InputError
 
 ZOO = "zoo:"
@@ -167,11 +168,22 @@ def _probed(subject: Subject, *, is_whole: bool) -> tuple[Subject, tuple[LayerFi
     if not is_whole:
         return other, findings
     dropped = _uncovered(other)
+    if not dropped:
+        return other, findings
+    bug = _exact_match(other)
     other.capabilities -= dropped
-    why = LayerFinding(
-        name="oracle", how="none: the layer does more than its spec and weights explain", kind="not found"
-    )
-    return other, (*findings, why) if dropped else findings
+    why = "none: the layer does more than its spec and weights explain"
+    if bug is not None:
+        return other, (*findings, LayerFinding(name="oracle", how=f"none, but {bug}", kind="unusual"))
+    return other, (*findings, LayerFinding(name="oracle", how=why, kind="not found"))
+
+
+def _exact_match(subject: Subject) -> Diagnosis | None:
+    """The bug by which the oracle would give the layer's outputs, if there is one."""
+    from regard.conformance.diagnosis import explained
+
+    found = explained(subject)
+    return found[0] if found else None
 
 
 def _is_telling(finding: LayerFinding, names: Collection[str], spec: Spec) -> bool:

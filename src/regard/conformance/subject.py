@@ -67,6 +67,7 @@ KERNELS = frozenset({"paged", "varlen", "quantized", "tree", "latent", "merge", 
 SIZES = ("width", "num_heads", "num_kv_heads", "head_width")
 _WIDTH, _NUM_HEADS, _HEAD_WIDTH = 32, 4, 8
 FindingKind = Literal["found", "unusual", "not found"]
+RotaryLayout = Literal["half-split", "interleaved"]
 Positions = Literal["none", "sinusoidal", "learned", "rotary", "alibi", "relative"]
 
 
@@ -125,7 +126,7 @@ class Spec:
     positions: Positions | None = None
     rotary_base: float = 10_000.0
     rotary_width: int | None = None
-    rotary_layout: Literal["half-split", "interleaved"] = "half-split"
+    rotary_layout: RotaryLayout = "half-split"
     frequencies: tuple[float, ...] | None = None
     max_positions: int | None = None
     scale: float | None = None

@@ -242,6 +242,7 @@ def trace_law(
         statement=statement,
         family="cache",
         rank=rank,
+        follows=("CACHE",) if focus is None else (),
         needs=needs,
         applies=only_if(causal=True),
         size=InputSize(batch=2, length=16),

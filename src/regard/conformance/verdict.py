@@ -161,6 +161,36 @@ class LawsBroken(RegardError, AssertionError):
     """Raised on request by a report with failures."""
 
 
+def by_rank(verdicts: Iterable[LawVerdict]) -> tuple[LawVerdict, ...]:
+    """Those that say most about their cause first."""
+    from regard.conformance import Law, all_laws
+
+    ranks = {name: law.rank for name, law in all_laws().items()}
+    return tuple(sorted(verdicts, key=lambda verdict: ranks.get(verdict.law, Law.rank)))
+
+
+def by_cause(failures: Iterable[LawVerdict]) -> tuple[tuple[LawVerdict, ...], ...]:
+    """Failures in groups: the same error, the same first diagnosis, or a law that follows an earlier one."""
+    from regard.conformance import all_laws
+
+    laws = all_laws()
+    groups: list[list[LawVerdict]] = []
+    found: dict[object, list[LawVerdict]] = {}
+    for verdict in by_rank(failures):
+        is_refuted = verdict.status == "refuted"
+        bug = verdict.diagnosis[0] if verdict.diagnosis else None
+        cause = (verdict.outcome, (bug if is_refuted else verdict.reason) or verdict.law)
+        earlier = laws[verdict.law].follows if is_refuted and verdict.law in laws else ()
+        group = next((found[each] for each in (*earlier, cause) if each in found), None)
+        if group is None:
+            groups.append(group := [])
+        group.append(verdict)
+        found.setdefault(cause, group)
+        if is_refuted:
+            found[verdict.law] = group
+    return tuple(map(tuple, groups))
+
+
 @dataclass(frozen=True, kw_only=True)
 class CheckReport:
     """The verdicts on one layer; nothing is raised unless asked for.
@@ -189,21 +219,12 @@ class CheckReport:
     @property
     def failures(self) -> tuple[LawVerdict, ...]:
         """The unexpected verdicts, those that say most about their cause first: one bug breaks many laws."""
-        from regard.conformance import Law, all_laws
-
-        ranks = {name: law.rank for name, law in all_laws().items()}
-        broken = [verdict for verdict in self.verdicts if not verdict.is_as_expected]
-        return tuple(sorted(broken, key=lambda verdict: ranks.get(verdict.law, Law.rank)))
+        return by_rank(verdict for verdict in self.verdicts if not verdict.is_as_expected)
 
     @property
     def causes(self) -> tuple[tuple[LawVerdict, ...], ...]:
-        """The failures, those with one cause together: the same error, or the same first diagnosis."""
-        groups: dict[object, list[LawVerdict]] = {}
-        for verdict in self.failures:
-            bug = verdict.diagnosis[0] if verdict.diagnosis else None
-            cause = bug if verdict.outcome == "refuted" else verdict.reason
-            groups.setdefault((verdict.outcome, cause or verdict.law), []).append(verdict)
-        return tuple(map(tuple, groups.values()))
+        """The failures, those with one cause together."""
+        return by_cause(self.failures)
 
     @property
     def counts(self) -> dict[str, int]:

@@ -6,6 +6,7 @@ import pytest
 from conformance.adapters.judged import broken, outcomes
 from regard.conformance.adapters import adapt
 from regard.conformance.reference_layer import ReferenceLayer
+from regard.conformance.requests import CheckRequest, build_subject
 from regard.conformance.subject import Projections, Spec
 from regard.core.errors import InputError
 
@@ -131,3 +132,35 @@ def test_what_cannot_be_a_layer_is_refused_in_one_line(target):
     with pytest.raises(InputError) as caught:
         adapt(target)
     assert "\n" not in str(caught.value)
+
+
+def _with_matrices(x, Wq, Wk, Wv, Wo, num_heads=4, hides=True):
+    q, k, v = (np.moveaxis((x @ w).reshape(*x.shape[:2], num_heads, -1), 2, 1) for w in (Wq, Wk, Wv))
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    scores = scores + np.triu(np.full(scores.shape[-2:], -1e9), k=1) * hides
+    return np.moveaxis(_softmax(scores) @ v, 1, 2).reshape(x.shape) @ Wo
+
+
+def test_a_function_that_is_given_its_matrices_reaches_spec_grade():
+    subject, findings = build_subject(CheckRequest(target=_with_matrices))
+    assert {each.name: each.value for each in findings}["matrices"] == "Wq, Wk, Wv, Wo"
+    assert (subject.spec.num_heads, subject.spec.causal) == (4, True)
+    assert broken(subject) == {}
+    assert outcomes(subject, "SPEC", "DTYPE") == {"DTYPE": "holds", "SPEC": "holds"}
+
+    def swapped(x, Wq, Wk, Wv, Wo):
+        return _with_matrices(x, Wq, Wv, Wk, Wo, num_heads=1)
+
+    wrong, _ = build_subject(CheckRequest(target=swapped, spec=Spec(causal=True, positions="none", num_heads=1)))
+    assert "weights" not in wrong.capabilities or "SPEC" in broken(wrong, "SPEC")
+
+
+def test_heads_without_a_default_are_chosen_by_their_name():
+    def layer(x, w_qkv, w_o, b_qkv, n_heads):
+        parts = np.split(x @ w_qkv + b_qkv, 3, axis=-1)
+        q, k, v = (np.moveaxis(each.reshape(*x.shape[:2], n_heads, -1), 2, 1) for each in parts)
+        weights = _softmax(q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1]))
+        return np.moveaxis(weights @ v, 1, 2).reshape(x.shape) @ w_o
+
+    subject, _ = build_subject(CheckRequest(target=layer))
+    assert outcomes(subject, "SPEC", "PERM") == {"PERM": "holds", "SPEC": "holds"}

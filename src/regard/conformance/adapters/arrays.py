@@ -68,6 +68,11 @@ class NumpyArrays(Arrays):
         """The array."""
         return np.asarray(x)
 
+    def run(self, function: Function, x: Any, options: dict[str, Any]) -> Any:
+        """In the dtype of the arrays: numpy's scalars are float64, and x / np.sqrt(8) is then as wide."""
+        found = function(x, **options)
+        return found.astype(dtype_of(self.dtype)) if getattr(found, "dtype", None) == np.float64 else found
+
 
 class TorchArrays(Arrays):
     """PyTorch, on one thread."""

@@ -58,7 +58,7 @@ class CallPlan:
         places = {name: _counted(positions, x) for name in self.places}
         options = {**self.constants, **tables, **places, **given}
         if self.mask is not None and self.mask.name not in given:
-            options[self.mask.name] = self.mask.hiding_nothing(x)
+            options[self.mask.name] = self.mask.hiding_nothing(x, start)
         if self.embedding is None:
             return module(tokens, **dict.fromkeys(self.inputs[1:], tokens), **options)
         import torch
@@ -67,6 +67,12 @@ class CallPlan:
         targets = {} if self.targets is None else {self.targets: ids}
         with _embedded(module, self.embedding, ids, tokens):
             return module(ids, **targets, **options)
+
+    def masked(self, mask: "MaskForm") -> "CallPlan":
+        """The plan with this mask in every call that gives no other."""
+        return replace(
+            self, constants={name: value for name, value in self.constants.items() if name != mask.name}, mask=mask
+        )
 
     def output(self, module: Any, x: Any, given: Mapping[str, Any], head_width: int) -> Any:
         """The output alone, rows before positions."""
@@ -269,7 +275,8 @@ def mask_names(module: Any) -> tuple[str, ...]:
 
 
 Meaning = Literal["keep", "drop", "additive"]
-MaskShape = Literal["rows", "keys", "one query", "queries", "heads"]
+# A mask of one "square" is for all rows, so that it can say what is causal, and not what is padding.
+MaskShape = Literal["rows", "keys", "one query", "queries", "heads", "square"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,6 +302,8 @@ class MaskForm:
                 mask = mask[:, None, :].expand(rows, num_queries, keys)
             case "heads":
                 mask = mask[:, None, None, :].expand(rows, 1, num_queries, keys)
+            case "square":
+                mask = mask[:1].expand(num_queries, keys)
         if self.is_causal:
             mask = mask & torch.ones(num_queries, keys, dtype=torch.bool, device=mask.device).tril(keys - num_queries)
         if self.meaning == "additive":
@@ -302,11 +311,12 @@ class MaskForm:
             return zeros.masked_fill(~mask, _HIDDEN.get(str(dtype), -1e30))
         return ~mask if self.meaning == "drop" else mask.clone()
 
-    def hiding_nothing(self, x: Any) -> Any:
-        """The mask for tokens that are all real."""
+    def hiding_nothing(self, x: Any, start: int = 0) -> Any:
+        """The mask for tokens that are all real, after `start` others."""
         import torch
 
-        return self.of(torch.ones(x.shape[:2], dtype=torch.bool, device=x.device), x.shape[1], x.dtype)
+        keys = torch.ones(x.shape[0], start + x.shape[1], dtype=torch.bool, device=x.device)
+        return self.of(keys, x.shape[1], x.dtype)
 
     def __str__(self) -> str:
         axes = {
@@ -315,9 +325,10 @@ class MaskForm:
             "one query": "[batch, 1, key]",
             "queries": "[batch, query, key]",
             "heads": "[batch, 1, query, key]",
+            "square": "[query, key]",
         }
         meant = {"keep": "True for real tokens", "drop": "True for padding", "additive": "added to the logits"}
-        also = ", causal, since a mask replaces the layer's own" if self.is_causal else ""
+        also = ", and causal" if self.is_causal else ""
         return f"{self.name} {axes[self.shape]}, {meant[self.meaning]}{also}"
 
 
@@ -326,11 +337,44 @@ _SHAPES: tuple[MaskShape, ...] = ("rows", "keys", "one query", "queries", "heads
 _HIDDEN = {"torch.float16": -1e4}
 
 
-def _mask_forms(names: tuple[str, ...], meaning: Meaning | None) -> Iterator[MaskForm]:
+def _mask_forms(
+    names: tuple[str, ...], meaning: Meaning | None, shapes: tuple[MaskShape, ...] = _SHAPES
+) -> Iterator[MaskForm]:
     for name in names:
-        for shape in _SHAPES:
+        for shape in shapes:
             for each in ("keep", "drop", "additive") if meaning is None else (meaning,):
                 yield MaskForm(name=name, meaning=each, shape=shape)
+
+
+def find_causal_mask(plan: CallPlan, module: Any, x: Any, head_width: int) -> MaskForm | None:
+    """The form of a mask per query that makes the layer causal; None if it is causal without, or by no mask.
+
+    A layer whose mask is one per token, [batch, key], is given none: what it hides beyond padding is its own business.
+    """
+    names = mask_names(module)
+
+    def is_causal_with(form: MaskForm | None) -> bool:
+        trial = plan if form is None else plan.masked(form)
+        before = trial.output(module, x, {}, head_width)
+        other = x.clone()
+        other[:, -1] += 1.5
+        changed = (trial.output(module, other, {}, head_width) != before).any(dim=-1)
+        return bool(changed[:, -1].all()) and not bool(changed[:, :-1].any())
+
+    def takes(form: MaskForm) -> bool:
+        given = {form.name: form.hiding_nothing(x)}
+        return returned_or_error(lambda: plan.output(module, x, given, head_width))[1] is None
+
+    if returned_or_error(lambda: is_causal_with(None))[0]:
+        return None
+    for name in names:
+        if any(takes(form) for form in _mask_forms((name,), None, ("rows",))):
+            continue
+        for form in _mask_forms((name,), None, ("heads", "square", "queries")):
+            causal = replace(form, is_causal=True)
+            if returned_or_error(lambda causal=causal: is_causal_with(causal))[0]:
+                return causal
+    return None
 
 
 def with_causality(form: MaskForm, output: Callable[..., Any], x: Any) -> MaskForm:

@@ -178,11 +178,14 @@ def build(make: Callable[..., Any], given: Mapping[str, Any], label: str) -> Bui
 
 
 def _parameters(make: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    hidden = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     try:
         found = inspect.signature(make).parameters
+        if inspect.isclass(make) and all(each.kind in hidden for each in found.values()):
+            # Some metaclasses hide what a class is made with.
+            found = dict(list(inspect.signature(make.__init__).parameters.items())[1:])
     except (TypeError, ValueError):
         return {}
-    hidden = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return {name: each for name, each in found.items() if each.kind not in hidden}
 
 
@@ -223,15 +226,22 @@ def _is_config(make: Callable[..., Any], parameter: inspect.Parameter) -> bool:
     return parameter.name in _CONFIGS or _annotated_class(make, parameter.name) is not None
 
 
-def _annotated_class(make: Callable[..., Any], name: str) -> type | None:
-    """The class of a config by its annotation, None if it has none or a plain type."""
-    function = make.__init__ if inspect.isclass(make) else make
+def annotated_class(function: Callable[..., Any], name: str) -> type | None:
+    """The class that somebody wrote for an argument, by its annotation, optional or not; None for any other type."""
     try:
-        found = typing.get_type_hints(function).get(name)
+        hint = typing.get_type_hints(function).get(name)
     except Exception:  # noqa: BLE001 - annotations may name anything
         return None
-    is_named = inspect.isclass(found) and found.__name__.endswith(_CONFIG_CLASSES)
-    return found if is_named else None
+    several = [each for each in typing.get_args(hint) if each is not type(None)]
+    found = several[0] if len(several) == 1 and inspect.isclass(several[0]) else hint
+    is_own = inspect.isclass(found) and found.__module__.partition(".")[0] not in ("builtins", "torch", "typing")
+    return found if is_own else None
+
+
+def _annotated_class(make: Callable[..., Any], name: str) -> type | None:
+    """The class of a config by its annotation, None if it has none or a plain type."""
+    found = annotated_class(make.__init__ if inspect.isclass(make) else make, name)
+    return found if found is not None and found.__name__.endswith(_CONFIG_CLASSES) else None
 
 
 def _config_classes(make: Callable[..., Any], name: str) -> Iterator[type]:
@@ -308,7 +318,9 @@ def _findings(chosen: Mapping[str, Any]) -> tuple[LayerFinding, ...]:
     plain = {name: value for name, value in chosen.items() if not isinstance(value, StandInConfig)}
     if not plain:
         return ()
-    listed = ", ".join(f"{name}={value}" for name, value in plain.items())
+    is_plain = (int, float, str, tuple, list, type(None), _SwitchedOff)
+    shown = {name: value if isinstance(value, is_plain) else type(value).__name__ for name, value in plain.items()}
+    listed = ", ".join(f"{name}={value}" for name, value in shown.items())
     return (
         LayerFinding(name="built with", value=listed, how="chosen by the names of its arguments; --arg changes them"),
     )

@@ -2,6 +2,7 @@
 
 import copy
 import importlib
+import inspect
 import itertools
 import math
 import sys
@@ -12,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from regard.conformance.adapters.arrays import Arrays, JaxArrays, NumpyArrays, TorchArrays
+from regard.conformance.adapters.construction import HEADS, chosen_value
 from regard.conformance.adapters.layers import (
     Layer,
     first_output,
@@ -21,13 +23,17 @@ from regard.conformance.adapters.layers import (
     returned_or_error,
     sample,
 )
+from regard.conformance.adapters.projections import part_named
 from regard.conformance.law import distance
+from regard.conformance.oracle import Oracle
 from regard.conformance.subject import LayerFinding, Projections, Spec, Subject, random_matrices
 from regard.conformance.verdict import error_line
 from regard.core.errors import InputError
 
 # Widths to try on a function of tokens, whose signature does not say which it takes.
 _WIDTHS = (64, 16, 128, 8, 256, 512, 768)
+# The size of the matrices that a function is given.
+_STD = 0.12
 # Lengths to try on attention: any, or a multiple of what windows and buckets insist on.
 _LENGTHS = (5, 16)
 FRAMEWORKS: Mapping[str, type[Arrays]] = {"numpy": NumpyArrays, "torch": TorchArrays, "jax": JaxArrays}
@@ -42,7 +48,7 @@ def function_subject(
 ) -> Subject:
     """A function of numpy's arrays if it takes and returns those, else of a framework that is imported."""
     names = parameter_names(function)
-    is_bare = is_bare_attention(names) or names[:1] == ("qkv",)
+    is_bare = (is_bare_attention(names) and not any(map(part_named, names[3:]))) or names[:1] == ("qkv",)
     make = _bare_attention if is_bare else _function_of_tokens
     errors = []
     for package, kind in frameworks.items():
@@ -95,42 +101,120 @@ def _function_of_tokens(function: Callable[..., Any], spec: Spec, *, name: str, 
             problem = problem or error
             continue
         if width != spec.width:
-            layer.findings = (LayerFinding(name="width", value=width, how="the first that the function takes"),)
+            layer.findings += (LayerFinding(name="width", value=width, how="the first that the function takes"),)
         return layer
     assert problem is not None
     raise problem
 
 
 class FunctionLayer(Layer):
-    """A function f(x) of one framework; what it calls its mask and positions is read off its signature."""
+    """A function f(x) of one framework; what it calls its mask and positions is read off its signature.
+
+    A function that is given its matrices, f(x, Wq, Wk, Wv, Wo), gets random ones, and sizes by their names.
+    """
 
     is_read_off = True
 
     def __init__(self, function: Callable[..., Any], spec: Spec, *, name: str, arrays: Arrays) -> None:
         self.function, self.spec, self.name, self.arrays = function, spec, name, arrays
         self.names = option_names(parameter_names(function))
+        self._find_arguments()
         x = arrays.array(sample(2, 5, spec.width))
         # A function of one sequence is called row by row.
         self.takes_rows = self._takes_rows(x)
-        self.set_capabilities(set() if self.takes_rows else self.accepted_options(self.names))
+        capabilities = set() if self.takes_rows else self.accepted_options(self.names)
+        if self._explains_single_tokens():
+            capabilities.add("weights")
+        elif self.matrices:
+            how = "none: the output for a token alone is not its value, projected"
+            self.findings += (LayerFinding(name="oracle", how=how, kind="not found"),)
+        self.set_capabilities(capabilities)
 
     def forward(self, x: Any, **options: Any) -> Any:
         """The function's output, the first of several."""
         if self.takes_rows:
-            return self.arrays.stack([first_output(self.function(row)) for row in x])
-        return first_output(self.function(x, **self.renamed(options, self.names)))
+            return self.arrays.stack([self._apply(row) for row in x])
+        return self._apply(x, **self.renamed(options, self.names))
+
+    def projections(self) -> Projections:
+        """The matrices that the function is given."""
+        parts = {part_named(name): each for name, each in self.matrices.items()}
+        biases = {part_named(f"w{name[1:]}"): each for name, each in self.biases.items()}
+        for found in (parts, biases):
+            if "packed" in found:
+                found |= dict(zip(("query", "key", "value"), np.split(found.pop("packed"), 3, axis=-1), strict=True))
+        three = ("query", "key", "value", "output")
+        return Projections.from_pairs({part: (parts[part], biases.get(part)) for part in three if part in parts})
+
+    def _apply(self, x: Any, **given: Any) -> Any:
+        own = {name: self.arrays.array(each) for name, each in {**self.matrices, **self.biases}.items()}
+        return first_output(self.function(*[x] * self.num_inputs, **own, **self.constants, **given))
+
+    def _find_arguments(self) -> None:
+        """What the function requires besides tokens: matrices, biases, and sizes and flags by their names."""
+        needed, width, rng = _required(self.function), self.spec.width, np.random.default_rng(0)
+        self.num_inputs = 3 if is_bare_attention(needed) and any(map(part_named, needed[3:])) else 1
+        self.matrices: dict[str, np.ndarray] = {}
+        self.biases: dict[str, np.ndarray] = {}
+        for name in needed[self.num_inputs :]:
+            part = part_named(name) or (part_named(f"w{name[1:]}") if name.lower().startswith("b") else None)
+            size = 3 * width if part == "packed" else width
+            if part is not None and part == part_named(name):
+                self.matrices[name] = rng.standard_normal((width, size)) * _STD
+            elif part is not None:
+                self.biases[name] = rng.standard_normal(size) * _STD
+        others = [name for name in needed[self.num_inputs :] if name not in {**self.matrices, **self.biases}]
+        chosen = {name: chosen_value(name) for name in others if name not in self.names.values()}
+        self.constants = {name: value for name, value in chosen.items() if value is not inspect.Parameter.empty}
+        if self.constants:
+            listed = ", ".join(f"{name}={value}" for name, value in self.constants.items())
+            self.findings += (
+                LayerFinding(name="called with", value=listed, how="chosen by the names of its arguments"),
+            )
+        if self.matrices:
+            self.findings += (LayerFinding(name="matrices", value=", ".join(self.matrices), how="drawn at random"),)
+            self._find_heads()
+
+    def _find_heads(self) -> None:
+        """The number of heads that the function is called with, one if it has no such argument."""
+        defaults = {name: each.default for name, each in inspect.signature(self.function).parameters.items()}
+        counts = {name: value for name, value in {**defaults, **self.constants}.items() if name.lower() in HEADS}
+        name, count = next(iter(counts.items()), ("", 1))
+        if "num_heads" in self.spec.undeclared_sizes and isinstance(count, int):
+            how = f"called with {name}={count}" if name else "no argument says how many"
+            self.spec = Spec(**{**self.spec.declared_values(), "width": self.spec.width, "num_heads": count})
+            self.findings += (LayerFinding(name="num_heads", value=count, how=how),)
+
+    def _explains_single_tokens(self) -> bool:
+        """True if the matrices are known, and the output for a token alone is its value, projected."""
+        found = {part_named(name) for name in self.matrices}
+        if not ({"packed", "output"} <= found or {"query", "key", "value", "output"} <= found):
+            return False
+        oracle = Oracle(spec=replace(self.spec, causal=True, positions="none"), parts=self.projections())
+        x = sample(2, 1, self.spec.width).astype(np.float32)
+        y, error = returned_or_error(lambda: self.call(x))
+        return error is None and distance(y, oracle(x)) <= 1e-3 * float(np.abs(y).max())
 
     def _takes_rows(self, x: Any) -> bool:
         """False if the function takes a batch, True if it takes a single row; raises _CannotCall if neither."""
         problems = []
         for given in (x, x[0]):
             try:
-                _returned(lambda given=given: first_output(self.function(given)), tuple(given.shape), given)
+                _returned(lambda given=given: self._apply(given), tuple(given.shape), given)
             except _CannotCall as error:
                 problems.append(error)
                 continue
             return given is not x
         raise problems[0]
+
+
+def _required(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The parameters that the function cannot be called without."""
+    try:
+        found = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return ()
+    return tuple(name for name in parameter_names(function) if found[name].default is inspect.Parameter.empty)
 
 
 # Where attention functions have their heads, and how they want queries, keys and values.

@@ -12,11 +12,13 @@ import numpy as np
 from regard.conformance.adapters.calling import (
     CallPlan,
     MaskForm,
+    find_causal_mask,
     find_mask_form,
     find_plan,
     mask_names,
     required_names,
 )
+from regard.conformance.adapters.construction import annotated_class, build
 from regard.conformance.adapters.layers import option_names, parameter_names, returned_or_error, sample
 from regard.conformance.adapters.projections import Packing, find_projections, is_packed, matrix_sizes
 from regard.conformance.adapters.sizes import head_findings, sized, width_candidates
@@ -28,9 +30,11 @@ from regard.conformance.weight_reading import reader_of
 from regard.core.errors import InputError
 
 _ROWS, _LENGTH = 3, 5
-# The longest input that is tried; tables and masks of fixed size are usually shorter, or much longer.
-_LONGEST = 256
+# The longest input that is tried, and that of the laws: PREC's sums.
+_LONGEST = 400
 _PAIRS = 64
+# The largest batch that is tried; weights are read off hundreds of short rows.
+_MOST_ROWS = 512
 # Lengths that are multiples of what windows, buckets and images insist on.
 _MULTIPLES = (16, 64, 49, 196)
 _PACKINGS: tuple[Packing, ...] = ("parts", "heads", "numbers")
@@ -47,6 +51,10 @@ class ModuleLayer(TorchLayer):
     # The length of the inputs that are tried first, the number that all lengths are multiples of, and the number up to
     # a multiple of which inputs are padded.
     length, multiple_of, padded_to = _LENGTH, 1, 1
+    # True for a layer that generates, which nobody needs to declare causal.
+    is_decoder = False
+    # How many rows it takes at once, None if there is no such limit.
+    most_rows: int | None = None
     mask_form: MaskForm | None = None
     packing: Packing | None = None
     is_read_off = True
@@ -70,6 +78,9 @@ class ModuleLayer(TorchLayer):
         self.has_declared_spec = self.spec != Spec(dtype=self.spec.dtype, device=self.spec.device)
         with self.arrays.quietly():
             self._find_call()
+            self._find_causal_mask()
+            self._note_call()
+            self._find_most_rows()
             self._find_longest()
             self._find_mask()
             self._find_padding()
@@ -77,6 +88,8 @@ class ModuleLayer(TorchLayer):
 
     def forward(self, x: Any, **options: Any) -> Any:
         """The module's output, the first of several that has a place for each token."""
+        if self.most_rows is not None and len(x) > self.most_rows:
+            return self._in_parts(x, options, self.most_rows)
         length = x.shape[1]
         if self.padded_to > 1:
             x, options = self._padded(x, options)
@@ -84,7 +97,8 @@ class ModuleLayer(TorchLayer):
 
     def own_capabilities(self) -> set[str]:
         """What the module accepts."""
-        capabilities = self.accepted_options(set(self.names) & {"positions"})
+        # Where tables are given, they say the positions, and not an argument that a cache may need.
+        capabilities = self.accepted_options(set(self.names) & {"positions"}) if not self.plan.tables else set()
         capabilities |= {"mask"} if self.mask_form is not None else set()
         capabilities |= {"weights"} if self.has_weights else set()
         if "cache" in self.names and self._has_cache():
@@ -98,9 +112,13 @@ class ModuleLayer(TorchLayer):
         return found
 
     def empty_cache(self, batch: int) -> Any:
-        """What the module makes, else None."""
+        """What the module makes, else an instance of the class that its argument is annotated with, else None."""
         make = getattr(self.module, "empty_cache", None)
-        return None if make is None else make(batch)
+        if make is not None:
+            return make(batch)
+        kind = annotated_class(self.module.forward, self.names["cache"])
+        made, error = returned_or_error(lambda: None if kind is None else build(kind, {}, kind.__name__).layer)
+        return made if error is None else None
 
     def step(self, x: np.ndarray, cache: Any, **options: Any) -> tuple[np.ndarray, Any]:
         """One call with a copy of the cache, since the module may change it in place."""
@@ -110,9 +128,13 @@ class ModuleLayer(TorchLayer):
             if "use_cache" in parameter_names(self.module.forward):
                 given["use_cache"] = True
             found = self.plan.call(self.module, tokens, given, self.spec.head_width)
-        if not isinstance(found, tuple | list) or len(found) < 2:
+        if isinstance(found, tuple | list) and len(found) > 1:
+            return self.numpy(found[0]), found[1]
+        kept = given[self.names["cache"]]
+        if kept is None:
             raise InputError(f"{self.name} returns no cache beside its output.")
-        return self.numpy(found[0]), found[1]
+        # An object is changed in place.
+        return self.numpy(found), kept
 
     def _given(self, x: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options under the module's own names, the mask in the form that it wants."""
@@ -131,6 +153,18 @@ class ModuleLayer(TorchLayer):
             return longer, dict(options)
         mask = options.get("mask", torch.ones(x.shape[:2], dtype=torch.bool, device=x.device))
         return longer, {**options, "mask": torch.nn.functional.pad(mask, (0, missing), value=False)}
+
+    def _in_parts(self, x: Any, options: Mapping[str, Any], rows: int) -> Any:
+        """The outputs for more rows than the module takes at once."""
+        import torch
+
+        parts = [
+            self.forward(
+                x[start : start + rows], **{name: each[start : start + rows] for name, each in options.items()}
+            )
+            for start in range(0, len(x), rows)
+        ]
+        return torch.cat(parts)
 
     def _tokens(self, length: int | None = None, width: int | None = None) -> Any:
         return self.native(sample(_ROWS, length or self.length, width or self.spec.width))
@@ -155,7 +189,6 @@ class ModuleLayer(TorchLayer):
             if plan is not None:
                 spec = spec if spec.width == width.value else replace(spec, width=width.value)
                 self.spec, self.plan, self.findings, self.length = spec, plan, used, length
-                self._note_call()
                 return
             problem = problem or reason
         needed = required_names(self.module)
@@ -182,7 +215,9 @@ class ModuleLayer(TorchLayer):
             listed = ", ".join(f"{name}={value}" for name, value in plan.constants.items())
             self._note("called with", "required by forward", listed)
         if plan.mask is not None:
-            self._note("called with", "forward requires a mask; this one hides nothing", str(plan.mask))
+            needed = "forward requires a mask; this one hides nothing"
+            how = "without it, nothing hides later tokens" if plan.mask.is_causal else needed
+            self._note("called with", how, str(plan.mask))
         if plan.embedding is not None:
             self._note("tokens", "they replace the output of the embedding of token ids", plan.embedding)
         if plan.axes != "batch position width":
@@ -203,6 +238,21 @@ class ModuleLayer(TorchLayer):
             low, high = (middle, high) if self._takes(middle * multiple) else (low, middle)
         self._note("max_positions", f"an input of length {high * multiple} raises an error", low * multiple)
         self.spec = replace(self.spec, max_positions=low * multiple)
+
+    def _find_most_rows(self) -> None:
+        """The largest batch up to a bound, by bisection; buffers may have a row for each sequence."""
+        low, high = _ROWS, _MOST_ROWS
+        if self._takes_rows(high):
+            return
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._takes_rows(middle) else (low, middle)
+        self.most_rows = low
+        self._note("batch", f"{high} rows raise an error; larger batches are given in parts", low)
+
+    def _takes_rows(self, rows: int) -> bool:
+        x = self.native(sample(rows, self.length, self.spec.width))
+        return returned_or_error(lambda: self.forward(x))[1] is None
 
     def _takes(self, length: int) -> bool:
         found, error = returned_or_error(lambda: self.forward(self._tokens(length)))
@@ -228,6 +278,26 @@ class ModuleLayer(TorchLayer):
             )
         self._note("lengths", f"others are padded at the end, {why}", f"multiples of {self.multiple_of}")
         self.padded_to = self.multiple_of
+        if not is_causal and self.spec.max_positions is not None and self._is_confused_by_hidden_tokens(x):
+            # A table for one length may have as many numbers as another length reads from it.
+            self.spec = replace(self.spec, max_positions=self.length)
+
+    def _is_confused_by_hidden_tokens(self, x: Any) -> bool:
+        """True if twice the length is taken, but x is computed otherwise in it, the rest being hidden."""
+        import torch
+
+        mask = torch.arange(2 * self.length, device=x.device).expand(len(x), -1) < self.length
+        longer = torch.cat([x, x], dim=1)
+        found, error = returned_or_error(lambda: self.forward(longer, mask=mask)[:, : self.length])
+        return error is None and distance(self.numpy(found), self.numpy(self.forward(x))) > 1e-3
+
+    def _find_causal_mask(self) -> None:
+        """A decoder that leaves its causality to a mask of its caller gets one."""
+        if not (self.spec.causal or (self.spec.causal is None and self.is_decoder)) or "one" in self.plan.axes:
+            return
+        form = find_causal_mask(self.plan, self.module, self._tokens(), self.spec.head_width)
+        if form is not None:
+            self.plan = self.plan.masked(form)
 
     def _find_mask(self) -> None:
         names = mask_names(self.module)
@@ -252,7 +322,7 @@ class ModuleLayer(TorchLayer):
     def _find_weights(self) -> bool:
         """True if the matrices are found; heads and packing that nobody declares are found by reading weights."""
         names = [name for name, _ in self.module.named_children()]
-        sizes = matrix_sizes(self.module)
+        sizes = matrix_sizes(self.module, self.spec if self._knows_heads() else None)
         if sizes is None:
             if not self._knows_heads():
                 self._note("num_heads", "no attribute says it; declare num_heads")
@@ -270,13 +340,11 @@ class ModuleLayer(TorchLayer):
                 if self._explains_single_tokens(spec, packing):
                     self.spec, self.packing = spec, packing
                     return True
-        if (
-            self.has_declared_spec
-            and self._knows_heads()
-            and not _has_norms(self.module)
-            and find_projections(self.module, self.spec) is not None
-        ):
-            return True
+        if self.has_declared_spec and self._knows_heads() and not _has_norms(self.module):
+            for spec in (self.spec, *self._head_candidates(*sizes)):
+                if find_projections(self.module, spec) is not None:
+                    self.spec = spec
+                    return True
         if not self._knows_heads():
             self._note("num_heads", "no attribute says it, and the outputs do not show it; declare num_heads")
         self._note("oracle", f"none: the outputs are not weighted means of the values; children: {', '.join(names)}")
@@ -331,12 +399,12 @@ class ModuleLayer(TorchLayer):
 
     def _has_cache(self) -> bool:
         """True if a second step differs from a call without the first, and neither raises an error."""
-        x = sample(_ROWS, _LENGTH, self.spec.width).astype(np.float32)
+        x, more = (sample(_ROWS, length, self.spec.width, seed=length).astype(np.float32) for length in (_LENGTH, 2))
 
         def is_used() -> bool:
             _, cache = self.step(x, self.empty_cache(_ROWS))
-            later, _ = self.step(x[:, :2], cache)
-            return cache is not None and later.shape[:2] == (_ROWS, 2) and bool((later != self.call(x[:, :2])).any())
+            later, _ = self.step(more, cache)
+            return cache is not None and later.shape[:2] == more.shape[:2] and bool((later != self.call(more)).any())
 
         found, error = returned_or_error(is_used)
         if not found:

@@ -51,15 +51,32 @@ def find_projections(module: Any, spec: Spec, packing: Packing | None = None) ->
     return Projections.from_pairs(parts, _extra(module) or None)
 
 
-def matrix_sizes(module: Any) -> tuple[int, int] | None:
-    """How many numbers the queries and the keys of a token have, None where the matrices are not found."""
+def part_named(name: str) -> str | None:
+    """The part whose matrix public code calls by that name; "packed" for those of all three.
+
+    >>> part_named("Wq"), part_named("W_O"), part_named("w_qkv"), part_named("x")
+    ('query', 'output', 'packed', None)
+    """
+    known = {**_NAMES, "output": _OUTPUT, "packed": _PACKED}
+    return next((part for part, names in known.items() if name.lower() in {each.lower() for each in names}), None)
+
+
+def matrix_sizes(module: Any, spec: Spec | None = None) -> tuple[int, int] | None:
+    """How many numbers the queries and the keys of a token have, None where the matrices are not found.
+
+    `spec` says how many heads there are if that is known: one matrix for all three may have fewer key heads.
+    """
     named = _named(module)
     query, packed = (_linear(named.get(part)) for part in ("query", "packed"))
     if query is None and packed is None and (heads := single_heads(module)):
         own, shared = (sum(pair[0].shape[1] for pair in _of_heads(heads, part)) for part in ("query", "key"))
         return own, shared
     if query is None:
-        return None if packed is None or packed[0].shape[1] % 3 else (packed[0].shape[1] // 3,) * 2
+        total = 0 if packed is None else packed[0].shape[1]
+        own = 0 if spec is None else spec.num_heads * spec.head_width
+        if spec is not None and own < total < 3 * own and (total - own) % (2 * spec.head_width) == 0:
+            return own, (total - own) // 2
+        return None if not total or total % 3 else (total // 3,) * 2
     pair, key = _linear(named.get("packed pair")), _linear(named.get("key"))
     shared = pair[0].shape[1] // 2 if pair is not None else None if key is None else key[0].shape[1]
     return None if shared is None else (query[0].shape[1], shared)

@@ -29,6 +29,7 @@ class StartPositionLayer(ModuleLayer):
     """A cache is the number of tokens in it: to crop or to reset it is to start earlier."""
 
     cache_limits = CacheLimits(is_in_place=True, is_single=True)
+    is_decoder = True
 
     def own_capabilities(self) -> set[str]:
         """Also a cache, if what was written at an earlier start is seen."""

@@ -21,6 +21,7 @@ from regard.conformance.adapters.cached_decoders import CachedDecoder, DecoderLa
 from regard.conformance.adapters.caches import CacheEngine, is_cache_engine
 from regard.conformance.adapters.construction import BuiltLayer, build, makes_layers
 from regard.conformance.adapters.functions import function_subject
+from regard.conformance.adapters.layer_functions import layer_function
 from regard.conformance.adapters.layers import is_bare_attention, parameter_names
 from regard.conformance.adapters.llama_cpp import LlamaSequences
 from regard.conformance.adapters.mlx import MlxCaches
@@ -87,22 +88,10 @@ def adapt(
 def _adapted(target: Any, spec: Spec | None, name: str, *, redraw: bool, arguments: Mapping[str, Any]) -> Subject:
     if is_cache_engine(target):
         return CacheEngine(target, spec, name=name)
-    subject = None
-    if "torch" in sys.modules:
+    subject = _library_subject(target, spec, name)
+    function = layer_function(target) if subject is None else target
+    if subject is None and function is target and "torch" in sys.modules:
         subject = _torch_subject(target, spec, name, redraw=redraw, arguments=arguments)
-    if subject is None and "flax" in sys.modules:
-        from flax import nnx
-
-        from regard.conformance.adapters.other_libraries import FlaxLayer
-
-        subject = FlaxLayer(target, spec, name=name) if isinstance(target, nnx.MultiHeadAttention) else None
-    if subject is None and "keras" in sys.modules:
-        import keras
-
-        from regard.conformance.adapters.other_libraries import KerasLayer
-
-        kinds = (keras.layers.MultiHeadAttention, keras.layers.GroupQueryAttention)
-        subject = KerasLayer(target, spec, name=name) if isinstance(target, kinds) else None
     if subject is None and not callable(target):
         missing = "Its append is missing. " if callable(getattr(target, "start", None)) else ""
         raise InputError(
@@ -110,7 +99,24 @@ def _adapted(target: Any, spec: Spec | None, name: str, *, redraw: bool, argumen
             "Give a function, a torch module, a factory, a cache with start and append, "
             "or a subclass of regard.conformance.subject.Subject."
         )
-    return function_subject(target, spec or Spec(), name) if subject is None else subject
+    return function_subject(function, spec or Spec(), name) if subject is None else subject
+
+
+def _library_subject(target: Any, spec: Spec | None, name: str) -> Subject | None:
+    """Attention that flax and keras themselves offer."""
+    from regard.conformance.adapters.other_libraries import FlaxLayer, KerasLayer
+
+    if "flax" in sys.modules:
+        from flax import nnx
+
+        if isinstance(target, nnx.MultiHeadAttention):
+            return FlaxLayer(target, spec, name=name)
+    if "keras" in sys.modules:
+        import keras
+
+        if isinstance(target, keras.layers.MultiHeadAttention | keras.layers.GroupQueryAttention):
+            return KerasLayer(target, spec, name=name)
+    return None
 
 
 def _torch_subject(

@@ -52,6 +52,7 @@ LAW = Law(
     statement="decoding token by token, all but one and then one, or in uneven chunks equals the full pass",
     family="cache",
     rank=310,
+    follows=("CAUSAL",),
     needs=("cache",),
     applies=only_if(causal=True),
     looks_past_window=True,

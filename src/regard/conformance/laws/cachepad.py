@@ -75,6 +75,7 @@ LAW = Law(
     statement="with ragged left padding, decoding with a cache in any chunks equals the full pass",
     family="cache",
     rank=320,
+    follows=("CACHE",),
     needs=("cache", "mask"),
     applies=only_if(causal=True),
     compare=_compare,

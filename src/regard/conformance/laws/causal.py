@@ -30,7 +30,9 @@ def _signs(trial: LawTrial, broken: list[Comparison]) -> Diagnoses:
     ahead = {place - output for place, leaking in leaks.items() for output in leaking}
     if trial.spec.positions is None and not ahead:
         return
-    if ahead == {1}:
+    if all(leaking == [0] for leaking in leaks.values()):
+        yield Diagnosis("mask", "the diagonal is excluded")
+    elif ahead == {1}:
         yield Diagnosis("mask", "one key ahead is visible")
     elif all(len(leaking) == place for place, leaking in leaks.items()):
         yield Diagnosis("mask", "all earlier outputs change, so there is no causal mask")

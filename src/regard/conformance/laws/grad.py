@@ -98,6 +98,7 @@ LAW = Law(
     statement="the gradient equals finite differences, and is exactly zero for hidden inputs",
     family="gradient",
     rank=340,
+    follows=("CAUSAL", "JUNK"),
     needs=("gradient",),
     compare=_compare,
     broken_example=lambda: _Detached(Spec(causal=True, positions="none", dtype="float64"), name="detached weights"),

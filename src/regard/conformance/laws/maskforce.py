@@ -96,6 +96,7 @@ LAW = Law(
     statement="no output depends on later or masked tokens, however large the logits are",
     family="mask",
     rank=250,
+    follows=("CAUSAL", "OVERFLOW", "JUNK", "PAD"),
     compare=_compare,
     signs=_signs,
     diagnosed_by="signs",

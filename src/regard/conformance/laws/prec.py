@@ -116,6 +116,7 @@ LAW = Law(
     statement="in half precision the error is at most twice that of plain code in that precision, plus two ulp",
     family="precision",
     rank=350,
+    follows=("SPEC",),
     needs=("weights",),
     compare=_compare,
     broken_example=lambda: _CoarseAngles(

@@ -45,6 +45,7 @@ LAW = Law(
     statement="f(x[:t]) = f(x)[:t]",
     family="mask",
     rank=100,
+    follows=("CAUSAL",),
     applies=only_if(causal=True),
     compare=_compare,
     broken_example=lambda: _ScaledByLength(Spec(causal=True), name="scaled by the length"),

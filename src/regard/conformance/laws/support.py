@@ -132,6 +132,7 @@ LAW = Law(
     statement="the inputs that change y_i are exactly those that the layer declares to see",
     family="mask",
     rank=90,
+    follows=("CAUSAL",),
     applies=_applies,
     compare=_compare,
     signs=_signs,

@@ -9,7 +9,7 @@ import numpy as np
 from regard.attention import merge_heads, repeat_heads
 from regard.conformance.mutations import Change, Mutation, plain, spec_change, stages, weight_change
 from regard.conformance.oracle import AttentionInputs, Oracle, Part, repeat, rotate
-from regard.conformance.subject import Projections, Spec
+from regard.conformance.subject import Projections, RotaryLayout, Spec
 
 _Rotation = Callable[[Oracle, np.ndarray, np.ndarray, Part], np.ndarray]
 _WeightChanges = Callable[[Projections], dict[str, Any] | None]
@@ -42,22 +42,22 @@ def _rotation(
     frequencies: Callable[[Spec], np.ndarray] = _frequencies,
     *,
     applies: Callable[[Spec], bool] = _is_rotary,
-    has_other_angles: bool = False,
+    mixed: tuple[RotaryLayout, RotaryLayout] | None = None,
     sign: int = 1,
     minus: int = -1,
 ) -> Change:
-    """A rotation by hand, x cos + J(x) sin, in the declared layout unless the angles have the other one."""
+    """A rotation by hand, x cos + J(x) sin, in the declared layout; `mixed` are those of the pairs and the angles."""
 
     def rotated(oracle: Oracle, heads: np.ndarray, positions: np.ndarray, part: Part) -> np.ndarray:
         if part == "value":
             return heads
         spec, dims = oracle.spec, _width(oracle.spec)
-        layout = _other_layout(spec) if has_other_angles else spec.rotary_layout
+        pairs, layout = mixed or (spec.rotary_layout, spec.rotary_layout)
         rates = frequencies(spec)
         angle = sign * positions[:, None, :, None] * (np.tile(rates, 2) if layout == "half-split" else rates.repeat(2))
         x = heads[..., :dims]
         # What the sine multiplies: (−second, first) of each pair.
-        if spec.rotary_layout == "half-split":
+        if pairs == "half-split":
             crossed = np.concatenate([minus * x[..., dims // 2 :], x[..., : dims // 2]], axis=-1)
         else:
             crossed = np.stack([minus * x[..., 1::2], x[..., 0::2]], axis=-1).reshape(x.shape)
@@ -125,12 +125,8 @@ def _base(base: float) -> Change:
 
 _ROTARY: dict[str, Change] = {
     "the layout swapped": _rotary_change(lambda spec: {"rotary_layout": _other_layout(spec)}),
-    "half-split rotation with interleaved angles": _rotation(
-        has_other_angles=True, applies=lambda spec: _is_rotary(spec) and spec.rotary_layout == "half-split"
-    ),
-    "interleaved rotation with half-split angles": _rotation(
-        has_other_angles=True, applies=lambda spec: _is_rotary(spec) and spec.rotary_layout == "interleaved"
-    ),
+    "half-split rotation with interleaved angles": _rotation(mixed=("half-split", "interleaved")),
+    "interleaved rotation with half-split angles": _rotation(mixed=("interleaved", "half-split")),
     "only queries rotated": _rotated_parts("query"),
     "only keys rotated": _rotated_parts("key"),
     "values rotated too": _rotated_parts("query", "key", "value"),
