@@ -149,13 +149,22 @@ class _Reader:
     def _laws(self) -> Iterator[Description]:
         """Symbols whose sentence says that their entries are independent, with a mean and a variance."""
         for match in _LAW.finditer(self.text):
-            sentence = self.document.sentence_before(self.offsets[match.start()])
-            start = bisect_left(self.offsets, sentence.start)
+            start = self._sentence(match.start())
             law = self._law(match) if _INDEPENDENT.search(self.text, start, match.end() + _NEARBY) else None
-            for place in range(start, match.start()) if law is not None else ():
-                for symbol in _symbols_of(self.places[place]) if place in self.places else ():
+            places = self._naming(start, match.start()) or self._naming(self._sentence(start - 1), start)
+            for place in places if law is not None else ():
+                for symbol in _symbols_of(self.places[place]):
                     line = self.document.place(self.offsets[place]).line
                     yield Description(symbol=symbol, law=law, why=f"the words of line {line}", at=self.offsets[place])
+
+    def _sentence(self, place: int) -> int:
+        """Where the sentence of a place in the text begins."""
+        sentence = self.document.sentence_before(self.offsets[max(place, 0)])
+        return bisect_left(self.offsets, sentence.start)
+
+    def _naming(self, start: int, end: int) -> list[int]:
+        """The formulas of a stretch that name symbols and no more."""
+        return [place for place in range(start, end) if place in self.places and any(_symbols_of(self.places[place]))]
 
     def _law(self, match: re.Match[str], first: int = 1) -> MomentLaw | None:
         """The law of a match, the group of whose mean is the first."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.derivations.judging.setting import UNNAMED, Assumption, Setting, SymbolMeaning
+from regard.derivations.judging.setting import UNNAMED, Assumption, Setting, Size, SymbolMeaning
 from regard.derivations.judging.values import Arithmetic
 from regard.derivations.notation.tokens import NotUnderstood
 
@@ -27,9 +27,12 @@ _MOST_ENTRIES = 20_000
 def choose_sizes(setting: Setting, larger: int = 0) -> Mapping[str, int]:
     """A different number for each size, a prime while they last, even where it must be; `larger` skips as many."""
     sizes: dict[str, int] = {}
-    for name, size in sorted(
-        setting.sizes.items(), key=lambda item: len(item[1].above) + 9 * (item[1].twice is not None)
-    ):
+
+    def order(item: tuple[str, Size]) -> tuple[bool, int]:
+        is_unused = used is not None and item[0] not in used
+        return is_unused, len(item[1].above) + 9 * (item[1].twice is not None)
+
+    for name, size in sorted(setting.sizes.items(), key=order):
         if size.twice is not None:
             sizes[name] = 2 * sizes[size.twice]
             continue

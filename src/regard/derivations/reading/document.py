@@ -27,7 +27,6 @@ _STRUCK_IN_LATEX = re.compile(r"\\(?:sout|st)\s?\{[^{}]{1,4000}\}")
 _LIST_ITEM = re.compile(r"[\s>]*(?:[-*+]\s|\d{1,3}[.)]\s|\\item\b|\\begin\{(?:itemize|enumerate)\}|$)")
 _SYMBOLS = re.compile(r"^symbols:[ \t]*\r?\n((?:[ \t]+\S.*\n)+)", re.MULTILINE)
 _LONGEST_LIST = 40
-_NUMBERED_ITEM = re.compile(r"[\s>]*(?:[-*+]\s+)?(\d{1,3})[.)](?=\s)")
 
 
 # -- ranges ------------------------------------------------------------------------------------------------------------
@@ -312,13 +311,6 @@ class Document:
     def is_struck(self, offset: int) -> bool:
         """True if the character at this offset is struck out."""
         return range_at(self.struck, offset) is not None
-
-    @cached_property
-    def list_numbers(self) -> dict[int, tuple[int, int, int]]:
-        """By the number of its line, the number of each item of a list, that of the item before and of the next one."""
-        found = [(line.number, int(item[1])) for line in self.lines if (item := _NUMBERED_ITEM.match(line.text))]
-        values = [0, *(value for _, value in found), 0]
-        return {line: (value, values[k], values[k + 2]) for k, (line, value) in enumerate(found)}
 
     def paragraph_start(self, offset: int) -> int:
         """Where the paragraph that holds an offset begins: after the empty line before it."""
