@@ -24,8 +24,11 @@ _MOST_ENTRIES = 20_000
 
 # -- sizes -------------------------------------------------------------------------------------------------------------
 @lru_cache(maxsize=256)
-def choose_sizes(setting: Setting, larger: int = 0) -> Mapping[str, int]:
-    """A different number for each size, a prime while they last, even where it must be; `larger` skips as many."""
+def choose_sizes(setting: Setting, larger: int = 0, used: frozenset[str] | None = None) -> Mapping[str, int]:
+    """A different number for each size, a prime while they last, even where it must be; `larger` skips as many.
+
+    Where there are more sizes than numbers, those that are not `used` share the last one.
+    """
     sizes: dict[str, int] = {}
 
     def order(item: tuple[str, Size]) -> tuple[bool, int]:
@@ -39,8 +42,9 @@ def choose_sizes(setting: Setting, larger: int = 0) -> Mapping[str, int]:
         least = max([size.minimum, sum(sizes.get(other, 0) for other in size.above)])
         candidates = [2 * number if size.is_even else number for number in (*_PRIMES, *_MORE_SIZES)]
         fitting = [number for number in candidates if number >= least and number not in sizes.values()]
-        if not fitting:
+        if not fitting and (used is None or name in used):
             raise NotUnderstood("Too many sizes are declared here")
+        fitting = fitting or candidates[-1:]
         sizes[name] = fitting[min(larger, len(fitting) - 1)]
     return sizes
 

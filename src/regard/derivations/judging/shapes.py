@@ -362,6 +362,10 @@ def likely_kinds(name: str) -> tuple[Kind, ...]:
     letter, _, inside = name.lstrip("\\").partition("(")
     if inside and (letter in ("p", "Pr") or (letter == "P" and any(mark in inside for mark in "|,"))):
         return ("number",)
+    if "matrix" in letter.lower():  # the name of a macro
+        return ("matrix",)
+    if letter[:1] in _CHANGES and len(letter.split("_")[0]) == 2:  # dX and ΔX are what X is
+        letter = letter[1:]
     return ("matrix", "number") if letter[:1].isupper() and len(letter.split("_")[0]) <= 6 else ("number", "column")
 
 
