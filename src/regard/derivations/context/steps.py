@@ -796,7 +796,7 @@ class QuestionJudge:
             yield replace(plain, own={**plain.own, **self._size_relations})
         first = {key: each for key, each in self._first.items() if scope.own.get(key) is not each}
         if first:
-            yield replace(plain, own={**plain.own, **first}, opaque=plain.opaque - first.keys())
+            yield replace(plain, own={**plain.own, **first}, opaque=plain.opaque.difference(first))
         if not scope.setting.has_usual_functions and _applies_usual_functions(sides):
             yield replace(scope, setting=replace(scope.setting, has_usual_functions=True))
         if (complex_scope := with_imaginary_unit(sides, plain)) is not None:
