@@ -35,7 +35,9 @@ _NOUN = re.compile("|".join(f"(?P<{name}>{any_of(name)})" for name in _KINDS), r
 _GOES_ON = re.compile(rf"\s+(?:of\s|{'|'.join(map(any_of, _KINDS))})", re.IGNORECASE)
 # What may stand beside a noun for numbers that may be anything: two positive numbers, but no nonzero ones.
 _PLAIN = re.compile(any_of("plain_number"), re.IGNORECASE)
-_PLAIN_WORDS = re.compile(rf"(?:[\s,]|{any_of('article')}|{any_of('plain_word')}|{any_of('positive')})*", re.IGNORECASE)
+_PLAIN_ONE = rf"(?:{any_of('article')}|{any_of('plain_word')}|{any_of('positive')})"
+_PLAIN_WORDS = re.compile(rf"(?:[\s,]|{_PLAIN_ONE})*", re.IGNORECASE)
+_PLAIN_WORD = re.compile(rf"(?:^|\s){_PLAIN_ONE}\s*$", re.IGNORECASE)
 _RESTRICTED = re.compile(rf"[\s,]*{any_of('restricted_after')}", re.IGNORECASE)
 _MANY = re.compile(r"s$|ces$|en$", re.IGNORECASE)
 # What stands right before a noun, right after it, and between the symbols and what they are said to be.
@@ -126,7 +128,8 @@ class _Reader:
     def _of_noun(self, noun: re.Match[str]) -> Iterator[Description]:
         kind = _KINDS[noun.lastgroup or ""]
         nearby = max(0, noun.start() - _NEARBY), noun.start()
-        before = _SAID.search(self.text, *nearby) or _BEFORE.search(self.text, *nearby)
+        said = self._said_before(*nearby)
+        before = said or _BEFORE.search(self.text, *nearby)
         after = _AFTER.match(self.text, noun.end())
         assert before is not None
         assert after is not None
@@ -137,12 +140,19 @@ class _Reader:
         if not is_fitting or not listed["list"] or (is_part and kind == "number"):
             return
         is_restricted = _RESTRICTED.match(self.text, after.end()) is not None
-        if kind == "number" and _PLAIN.fullmatch(noun[0]) and _PLAIN_WORDS.fullmatch(before["words"]):
-            shape = None if is_restricted else ("1", "1")
+        words = (_PLAIN_WORDS.fullmatch if said else _PLAIN_WORD.search)(before["words"])
+        if kind == "number" and _PLAIN.fullmatch(noun[0]) and words and not is_restricted:
+            shape = ("1", "1")
         is_many = listed is before or _MANY.search(noun[0]) is not None
         names = listed["list"] if is_many else PLACEHOLDER
         assume = _assumed(f"{before['words']}{noun[0]}")
         yield from self._descriptions(listed, names, kind=kind, shape=shape, assume=assume)
+
+    def _said_before(self, start: int, end: int) -> re.Match[str] | None:
+        """The nearest list of symbols that is said to be what stands at the end of a stretch."""
+        places = (place for place in range(start, end) if self.text[place] == PLACEHOLDER)
+        found = [match for place in places if (match := _SAID.match(self.text, place, end)) is not None]
+        return max(found, key=lambda match: (match.end("list"), -match.start()), default=None)
 
     def _descriptions(self, match: re.Match[str], names: str, **said: Any) -> Iterator[Description]:
         first = match.start("list")

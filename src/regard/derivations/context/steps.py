@@ -719,7 +719,7 @@ class QuestionJudge:
         is_first = sides.left == statement.chain.sides[0]
         if is_first and not is_linked and any(meaning.formula is not None for meaning in meanings):
             return "Looks wrong if its symbols still mean what they were defined as"
-        is_valued = _has_expectation(left) or _has_expectation(right)
+        is_valued = _has_expectation(left) or _has_expectation(right) or statement.clause.is_deduced
         if used and not is_valued and all(meaning.is_number and meaning.formula is None for meaning in meanings):
             self._supposed |= reached
             return "Looks wrong unless it is a condition on its symbols"
