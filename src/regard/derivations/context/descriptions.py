@@ -45,6 +45,11 @@ _WORDS_BEFORE = rf"(?P<words>[\w ,-]{{0,40}}(?P<size>{_F})?[\w -]{{0,15}})$"
 _SAID = re.compile(rf"(?P<list>{_LIST})\s*,?\s*{any_of('is_a')}\s+{_WORDS_BEFORE}", re.IGNORECASE)
 _BEFORE = re.compile(rf"(?P<list>){_WORDS_BEFORE}", re.IGNORECASE)
 _AFTER = re.compile(rf"(?:\s+(?P<list>{_LIST}))?(?:\s+{any_of('length_of')}\s+(?P<size>{_F}))?", re.IGNORECASE)
+_OF_MATRICES = "|".join(map(any_of, ("orthogonal", "positive_definite", "symmetric", "diagonal")))
+_ADJECTIVES = re.compile(
+    rf"(?P<list>{_LIST})\s+{any_of('is_a')}\s+(?P<words>(?:{_OF_MATRICES})(?:[\s,]*(?:{any_of('conjunction')}\s)?(?:{_OF_MATRICES}))*)",
+    re.IGNORECASE,
+)
 _SIZED = re.compile(rf"(?P<list>{_LIST})\s+{any_of('is_a')}\s+(?:{any_of('article')}\s+)?(?P<size>{_F})", re.IGNORECASE)
 _NUMBER = rf"(?:{any_of('is_a')}|=)?\s*({_F}|\d+(?:\.\d+)?|zero|one)"
 _LAW = re.compile(
@@ -116,6 +121,8 @@ class _Reader:
         """What the words say of each symbol, what stands nearest to a noun first."""
         for noun in _NOUN.finditer(self.text):
             yield from self._of_noun(noun)
+        for match in _ADJECTIVES.finditer(self.text):
+            yield from self._descriptions(match, match["list"], assume=_assumed(match["words"]))
         for match in _SIZED.finditer(self.text):
             shape = self._size(match)
             if shape is not None and shape[1] != "1":

@@ -500,7 +500,9 @@ class QuestionJudge:
         if sides.sign == "∼":
             return as_distribution(left, sides.right, self.scope)
         if sides.sign == "∈":
-            if self._is_inferred and statement.clause.is_restricted:
+            found = self.scope.lookup(left)
+            is_assumed = found is not None and bool(found.meaning.assume)
+            if self._is_inferred and statement.clause.is_restricted and not is_assumed:
                 self._half_read.add(describe(left))
             return as_membership(left, sides, self.scope)
         is_asked = describe(left) in self._asked

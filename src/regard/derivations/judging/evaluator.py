@@ -493,6 +493,8 @@ class Evaluator:
         value, arithmetic = self(node.body), self.arithmetic
         if node.order == 0 and value.is_scalar:
             return Value(arithmetic.absolute(value.array))
+        if node.order == 0 and value.shape[0] == value.shape[1]:
+            return self(Apply("det", (node.body,)))
         if node.order in (1, -1) and 1 not in value.shape:
             raise NotUnderstood("This norm of a matrix is not supported.")
         if node.order == 1:
