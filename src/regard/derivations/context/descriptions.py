@@ -140,7 +140,7 @@ class _Reader:
         after = _AFTER.match(self.text, noun.end())
         assert before is not None
         assert after is not None
-        shape = self._size(after) or self._size(before)
+        shape = None if kind == "number" else self._size(after) or self._size(before)
         is_fitting = shape is None or (kind == "matrix" and shape[1] != "1") or (kind == "column" and shape[1] == "1")
         listed = after if after["list"] else before
         is_part = _GOES_ON.match(self.text, noun.end()) is not None  # a number of keys, a constant vector

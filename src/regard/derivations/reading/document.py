@@ -373,7 +373,8 @@ def sentence_starts(prose: str, headings: Sequence[Range] = (), full_stops: Coll
 
     A sentence ends at 。！？ and at . ! ? before a blank, at an empty line, a list item, a table row and a heading. It
     continues across an empty line or into a list item if the line before ends in a colon or comma, from "then" or "we
-    get" to a display, from a display to the next display, and from a display to a paragraph that opens with "where", "for" or the like.
+    get" to a display, from a display to the next display, and from a display to a paragraph that opens with "where",
+    "for" or the like.
 
     >>> sentence_starts("We get c. Then, i.e. later, it is done.")
     (0, 10)
