@@ -120,3 +120,51 @@ def test_a_step_does_not_vote_on_its_own_place():
 
 def test_a_document_without_formulas_has_no_places():
     assert placements("1.(a)\n\nOnly words.\n") == []
+
+
+# -- headings that mislead ---------------------------------------------------------------------------------------------
+LAYER = r"$X_{perm} = PX$ gives $Q_{perm} = X_{perm}W_Q = PQ$ and $Z_{perm} = PZ$"
+
+
+def test_the_letter_of_a_part_counts_before_the_title_of_its_chapter():
+    text = "## Position embeddings\n\n(a) $X_{perm} = PX$\n\n(b) $\\Phi_t = \\Phi_s$\n"
+    questions = [[question.id for question in place.region.questions] for place in placements(text)]
+    assert questions == [["2a.i", "2a.ii", "2b.i", "2b.ii"], ["2b.i", "2b.ii"]]
+
+
+def test_a_heading_is_not_believed_if_another_question_explains_its_formulas_better():
+    assert set(places(f"1.(b)\n\n{LAYER}\n")) == {"2a.i"}
+    assert places(f"1.(b)\n\nTake {MEANS}.\n") == ["1b"]  # one strange letter is not enough
+
+
+def test_questions_between_two_headings_may_be_unmarked():
+    text = f"1.(b) Take {KEYS}.\n\nNow the hard ones. {SCORE}, and $c_1 \\approx v_a$.\n\n2.(a) $X_{{perm}} = PX$\n"
+    regions = [placement.region for placement in placements(text)]
+    assert regions[0].skipped == ()
+    assert [question.id for question in regions[1].skipped] == [
+        "1c.i",
+        "1c.ii",
+        "1d.i",
+        "1d.ii",
+        "1e",
+        "1e.i",
+        "1e.ii",
+        "1f",
+    ]
+    assert not regions[-1].skipped or regions[-1].skipped[0].id.startswith("2b")
+    assert "refuted" not in statuses(text)
+
+
+def test_numerals_that_begin_again_leave_the_part_to_the_symbols():
+    heads = "Now two heads.\n\ni. $q_1 = \\beta\\mu_a$, $q_2 = \\beta\\mu_b$\n\nii. $c_1 \\approx v_a$\n"
+    text = f"## 1\n\ni. {MEANS}\n\nii. {SCORE}\n\n{heads}"
+    assert places(text)[2:4] == ["1d.i", "1d.i"]
+    assert "refuted" not in statuses(text)
+
+
+def test_a_question_of_another_edition_is_not_sure_without_its_heading():
+    text = f"(a) Large scores.\n\n(b) Take {KEYS}.\n\ni. x\n\nii. y\n\ni. With $x_2 = u_a$: $c_2 \\approx u_a$.\n"
+    assert [(place.question and place.question.id, place.is_sure) for place in placements(text)[1:]] == [
+        ("1e.i", False),
+        ("1e.i", False),
+    ]

@@ -170,3 +170,24 @@ def test_a_number_in_a_row_of_a_table_is_not_what_the_row_is_about():
         "1d.ii", "| $m$ | weight |\n|---|---|\n| $1.7$ | $\\approx 1$ |\n| $0$ | $\\frac{1}{1+5} = \\frac15$ |\n"
     )
     assert [step.statement for step in steps if step.status == "refuted"] == [r"\frac{1}{1+5} = \frac15"]
+
+
+def test_a_row_of_a_table_is_about_the_value_in_it():
+    row = "| $\\gamma$ | $k_a^\\top q$ |\n|---|---|\n| $\\gamma = 3$ | $\\approx \\beta$ |\n"
+    assert all(step.status != "refuted" for step in judged("1c.ii", row))
+
+
+def test_a_letter_that_is_also_written_without_an_argument_may_be_no_sigmoid():
+    design = r"Take $q = \sigma(k_a + k_b)$."
+    assert last("1b", design).status == "refuted"
+    (first, *_) = judged("1b", design, r"Then $\alpha_a = \frac{e^\sigma}{2e^\sigma + n - 2}$.")
+    assert first.outcome == "doubtful"
+
+
+def test_a_transposed_letter_that_nothing_explains_is_no_number():
+    assert last("1b.subspace", r"Take $M = U U^\top$.").outcome == "doubtful"
+
+
+def test_a_computed_subscript_may_count_from_zero():
+    steps = judged("2b.ii", r"Here $\omega_{d/2-1} = 10000^{-(d-2)/d}$.")
+    assert all(step.status != "refuted" for step in steps)

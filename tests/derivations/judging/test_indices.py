@@ -3,12 +3,24 @@
 import pytest
 
 from derivations.judging.small import expression, instance, scope
-from regard.derivations.judging.indices import assignments, index_letters, index_range, index_value, ranges, satisfies
+from regard.derivations.judging.indices import (
+    SumContext,
+    assignments,
+    index_letters,
+    index_range,
+    index_value,
+    ranges,
+    satisfies,
+)
 from regard.derivations.notation.syntax import BigOperator, Condition, SetOf, Symbol, letters_in
 from regard.derivations.notation.tokens import NotUnderstood
 
 a, b, i, j = (Symbol(name) for name in "abij")
 N = instance().sizes["n"]
+
+
+def context(*excluded: str) -> SumContext:
+    return SumContext(scope=scope(), indices={}, instance=instance(), excluded=excluded, shape_of=lambda _: None)
 
 
 def chosen(*conditions: Condition, avoid_fixed: bool = False, is_distinct: bool = False) -> list[dict[str, int]]:
@@ -80,14 +92,14 @@ def test_conditions_on_the_third_place(condition, holds):
 def test_a_sum_runs_over(source, places):
     node = expression(source)
     assert isinstance(node, BigOperator)
-    letter, found = index_range(node, scope(), {}, instance(), ())
+    letter, found = index_range(node, context())
     assert (letter, list(found)) == ("i", places)
 
 
 def test_the_others_may_be_all_but_one():
     node = expression(r"\sum_{others} k_i")
     assert isinstance(node, BigOperator)
-    assert index_range(node, scope(), {}, instance(), ("a",)) == ("i", [1, 2])
+    assert index_range(node, context("a")) == ("i", [1, 2])
 
 
 def test_a_letter_runs_over_the_size_of_the_family_it_picks_from():

@@ -44,7 +44,8 @@ class Appeal:
     `before` is the scope before a query that is only tried; `intended` has the problem's own query in it, and counts
     where the text has another one (`has_slipped`). `unread` are names whose meaning in the document is not known,
     `other_designs` scopes with designs that the document offered before, `written` what it gave symbols that they are
-    not, `values` the particular values that it has given anywhere before.
+    not, `values` the particular values that it has given anywhere before. `general` are scopes in which symbols of the
+    document may be anything: what holds there holds whatever it has said of them.
     """
 
     scope: Scope
@@ -55,6 +56,7 @@ class Appeal:
     has_slipped: bool = False
     unread: frozenset[str] = frozenset()
     other_designs: Callable[[], Iterable[Scope]] = tuple
+    general: Callable[[Sides, Finding], Iterable[Scope]] = lambda *_: ()
     written: Mapping[str, Expression] = field(default_factory=dict)
     values: tuple[Chain, ...] = ()
     is_strict: bool = False
@@ -71,6 +73,8 @@ class Appeal:
         """The finding on a claim; one that fails is looked at again wherever else it may have been meant."""
         finding = self._found(sides, self.scope)
         finding = finding.with_notes([_AT_VALUES]) if sides.is_particular else finding
+        if not finding.is_true and (in_general := self._in_general(sides, finding)) is not None:
+            return in_general
         if finding.missing is not None and finding.missing in self.unread:
             return replace(finding, open_because=OpenBecause.DEPENDS_ON_UNREAD)
         if finding.kind == "not understood":
@@ -102,6 +106,11 @@ class Appeal:
         if self.clause.is_in_general:
             return true("The two sides differ in general, though not for all inputs")
         return Finding(kind="unknown", reason="The two sides differ for some inputs and are equal for others")
+
+    def _in_general(self, sides: Sides, finding: Finding) -> Finding | None:
+        """What is true whatever the document has said of some of its symbols."""
+        found = (self._found(sides, scope) for scope in self.general(sides, finding))
+        return next((each for each in found if each.kind == "true"), None)
 
     # -- elsewhere ---------------------------------------------------------------------------------------------------
     def _elsewhere(self, sides: Sides) -> Finding | None:

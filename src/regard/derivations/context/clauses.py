@@ -45,10 +45,12 @@ _CLAUSE_START = re.compile(r"[,，。;；、:：]")
 _OR = re.compile(rf"[\s,，]*{any_of('or')}[\s,，]*", re.IGNORECASE)
 _EVENT = re.compile(rf"{any_of('probability_of')}\s*$", re.IGNORECASE)
 _FORCES = re.compile(rf"[\s,，]*(?:{any_of('conjunction')}\s*{PLACEHOLDER}[\s,，]*)?{any_of('forces')}", re.IGNORECASE)
+_DEFINE = re.compile(re.sub(r"\((?!\?)", "(?:", any_of("define")), re.IGNORECASE)
 _DEFINES = re.compile(rf"{any_of('define')}[^,;，；.。{PLACEHOLDER}]{{0,25}}$", re.IGNORECASE)
 _INTRODUCED = re.compile(rf"(?:{any_of('where')}|{any_of('introduced_by')})[\s,，]*$", re.IGNORECASE)
 _RESTRICTED = re.compile(any_of("restricting"), re.IGNORECASE)
 _CONSEQUENCE = re.compile(any_of("consequence"), re.IGNORECASE)
+_CONCLUDES = re.compile(rf"{any_of('concluding')}[\s,，:：]*$", re.IGNORECASE)
 _FOLLOWS = re.compile(rf"{any_of('consequence')}[\s,，:：]*$", re.IGNORECASE)
 _EXAMPLE = re.compile(rf"[\s*_>(（-]*{any_of('example')}", re.IGNORECASE)
 _IN_GENERAL = re.compile(any_of("in_general"), re.IGNORECASE)
@@ -111,12 +113,18 @@ class Clause:
     @property
     def is_restricted(self) -> bool:
         """True if words near by say more of what is declared than its shape: for unit vectors u ∈ ℝ^n."""
-        return _RESTRICTED.search(f"{self.before[-60:]} {self.after[:40]}") is not None
+        before, after = _DEFINE.split(self.before[-60:])[-1], _DEFINE.split(self.after[:40])[0]
+        return _RESTRICTED.search(f"{before} {after}") is not None
 
     @property
     def follows(self) -> bool:
         """True if a word right before says that this follows: so, hence."""
         return _FOLLOWS.search(self.before) is not None
+
+    @property
+    def is_deduced(self) -> bool:
+        """True if a word right before says that this follows, and is no reason: then, hence, but not since."""
+        return _CONCLUDES.search(self.before) is not None
 
     @property
     def is_concluded(self) -> bool:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from regard.core.errors import InputError
-from regard.derivations.context.descriptions import Description, described, read_line
+from regard.derivations.context.descriptions import Description, described, listed_family, read_line, tokens_of
 from regard.derivations.context.formulas import Formula
 from regard.derivations.context.placing import outer_symbols
 from regard.derivations.judging.relations import spell
@@ -23,11 +23,14 @@ from regard.derivations.judging.setting import Assumption, Setting, Size, Symbol
 from regard.derivations.judging.shapes import Kind, likely_kinds, marked_as_vectors
 from regard.derivations.notation.parser import Reading, parse, parse_law, split_outside
 from regard.derivations.notation.syntax import (
+    Apply,
     BigOperator,
     Derivative,
     Distribution,
+    Dots,
     Expression,
     Identity,
+    Matrix,
     Negative,
     Number,
     Power,
@@ -44,7 +47,7 @@ from regard.derivations.notation.tokens import ACCENTS, BIG_OPERATORS, FUNCTIONS
 from regard.derivations.reading.document import Document, by_start
 from regard.derivations.results import INFERRED
 
-_INDEX_LETTERS = frozenset("ijklmnst")
+_INDEX_LETTERS = frozenset("abcijklmnst")
 _SURE_INDICES = frozenset("ij")
 _ANY_SIZE = "n"
 _USUAL_FUNCTIONS = frozenset({"f", "g", "h", "phi", "psi", "F", "G", "P", "p", "J", "Pr"})
@@ -207,7 +210,8 @@ def _names(side: Sequence[Token], *, is_left: bool) -> Iterator[tuple[str, _Appl
         if token.kind == "script":
             place = _after_script(side, place)
             continue
-        if token.kind not in ("letter", "word") or _is_known(token):
+        is_subscripted = place < len(side) and side[place].text == "_" and token.text in ("d", "e")
+        if token.kind not in ("letter", "word") or (_is_known(token) and not is_subscripted):
             continue
         while place < len(side) and (side[place].text == "_" or side[place].text == "'"):
             place = _after_script(side, place + 1) if side[place].text == "_" else place + 1
@@ -332,6 +336,16 @@ class _Section:
         return frozenset(found)
 
     @cached_property
+    def _wholes(self) -> frozenset[str]:
+        """The symbols that are defined all at once, as a column or a function of one: z_j is an entry of such a z."""
+        return frozenset(
+            left.name
+            for left, sign, right in self.relations
+            if sign == "=" and isinstance(left, Symbol) and not left.subscripts and left.name in self.defined
+            if isinstance(right, Matrix) or (isinstance(right, Apply) and right.function == "softmax")
+        )
+
+    @cached_property
     def _scripts(self) -> frozenset[str]:
         """The letters that stand below symbols or sums."""
         letters = {_index_of(node) for side in self.sides for node in walk(side) if isinstance(node, Symbol)}
@@ -347,7 +361,8 @@ class _Section:
     def declared(self) -> dict[str, Declaration]:
         """What the section's own formulas declare, with the reason."""
         said = self._said
-        symbols = {describe(item.symbol): item.symbol for item in self.described} | self.used
+        listed = {f"{name}_i": Symbol(name, (Symbol("i"),)) for name in self._listed}
+        symbols = listed | {describe(item.symbol): item.symbol for item in self.described} | self.used
         found = {}
         for key, shape in self._declared_shapes.items():
             item = said.get(key)
@@ -440,13 +455,37 @@ class _Section:
             if isinstance(left, Symbol) and sign == "∈" and isinstance(right, SetOf) and right.domain == "R":
                 found.setdefault(describe(left), set()).add(_shape(right))
         shapes = {key: min(shapes) for key, shapes in found.items() if len(shapes) == 1}
-        said = {describe(item.symbol): item.shape for item in self.described if item.shape is not None}
+        said = {
+            describe(item.symbol): item.shape
+            for item in self.described
+            if item.shape is not None and not (item.kind == "number" and self._is_count(item.symbol))
+        }
+        for name, size in self._listed.items():
+            members = [shapes.pop(key, None) for key in (f"{name}_1", f"{name}_{describe(size)}")]
+            if members[0] is not None:
+                shapes[f"{name}_i"] = members[0]
         return {**said, **shapes}
+
+    def _is_count(self, symbol: Symbol) -> bool:
+        """True for a number that counts something or runs over a sum: no number that may be anything."""
+        return describe(symbol) in self._size_names | self.indices or describe(symbol) in self.defined
+
+    @cached_property
+    def _listed(self) -> dict[str, Symbol]:
+        """The size of each family that is listed: the n of x_1, …, x_n, by x."""
+        found = {}
+        for formula in self.formulas:
+            tokens = tokens_of(formula)
+            head = tokens[: next((k for k, token in enumerate(tokens) if token.text == "∈"), len(tokens))]
+            family = listed_family(split_outside(head, lambda token: token.text == ","))
+            if family is not None:
+                found[family[0].name] = family[1]
+        return found
 
     def _declared_as(self, symbol: Symbol, shape: tuple[str, str]) -> SymbolMeaning:
         """A symbol of that shape; with an index letter below it, a whole family."""
         letter = _index_of(symbol)
-        if letter is None or letter not in self.indices:
+        if letter is None or letter not in self.indices or symbol.name in self._labelled:
             return SymbolMeaning(name=describe(symbol), shape=shape)
         return SymbolMeaning(name=symbol.name, index=letter, over=self._family_size(symbol.name), shape=shape)
 
@@ -466,6 +505,10 @@ class _Section:
                     below.setdefault(node.name, set()).add(letter or "")
                     if isinstance(script, Sum) and letter is not None:
                         sure.add(letter)
+        pairs = [_entry_letters(node) for side in self.sides for node in walk(side)]
+        for letters in (*pairs, *pairs):
+            if letters & sure and letters <= _INDEX_LETTERS | sure:
+                sure |= letters
         for letters in below.values():
             if letters & sure and letters - {""} <= _INDEX_LETTERS | sure:
                 sure |= letters
@@ -477,8 +520,18 @@ class _Section:
         said = {size for item in self.described for size in item.shape or () if not size.isdigit()}
         sizes = [size for domain in domains for size in domain.dimensions]
         sizes += [node.upper for node in self._operators if node.lower is not None and node.upper is not None]
+        sizes += self._listed.values()
+        sizes += [script for last in self._listed_last for symbol in symbols(last) for script in symbol.subscripts]
         named = {describe(symbol) for size in sizes for symbol in symbols(size)}
         return (said | named) - set(_SURE_INDICES) - {*CONSTANTS}
+
+    @property
+    def _listed_last(self) -> Iterator[Expression]:
+        """The last entry of every matrix that lists its entries with an ellipsis: the h_n of (h_1, …, h_n)."""
+        for side in self.sides:
+            for node in walk(side):
+                if isinstance(node, Matrix) and any(isinstance(cell, Dots) for row in node.rows for cell in row):
+                    yield node.rows[-1][-1]
 
     @cached_property
     def _operators(self) -> list[BigOperator]:
@@ -490,9 +543,18 @@ class _Section:
         found: dict[str, str] = {}
         for key, symbol in self.used.items():
             letter = _index_of(symbol)
-            if letter is not None and letter in self.indices and key not in self._size_names:
-                found.setdefault(symbol.name, letter)
+            is_index = letter is not None and letter in self.indices and symbol.name not in self._labelled
+            if is_index and key not in self._size_names:
+                found.setdefault(symbol.name, letter or "")
         return found
+
+    @cached_property
+    def _labelled(self) -> frozenset[str]:
+        """The matrices that letters below them tell apart, and do not count: W_q, W_k and W_v."""
+        below: dict[str, set[str]] = {}
+        for symbol in (*self.used.values(), *(item.symbol for item in self.described)):
+            below.setdefault(symbol.name, set()).add(_index_of(symbol) or "i")
+        return frozenset(name for name, letters in below.items() if name[0].isupper() and letters - _INDEX_LETTERS)
 
     @cached_property
     def _family_sizes(self) -> dict[str, str]:
@@ -500,6 +562,8 @@ class _Section:
         groups: dict[str, set[str]] = {}
         known = {key: item.meaning.shape for key, item in self.earlier.items() if key not in self.defined}
         sizes = {key: shape[0] for key, shape in {**known, **self._declared_shapes}.items() if shape[0] != "1"}
+        listed = {name: describe(size) for name, size in self._listed.items()}
+        sizes |= listed
         for left, _, right in self.relations:
             by_letter: dict[str, set[str]] = {}
             for side in (left, right):
@@ -508,10 +572,11 @@ class _Section:
             for names in by_letter.values():
                 merged = set(names).union(*(groups.get(name, set()) for name in names))
                 groups.update(dict.fromkeys(merged, merged))
-        return {
+        found = {
             name: next((sizes[other] for other in sorted(group) if other in sizes), _ANY_SIZE)
             for name, group in groups.items()
         }
+        return {**found, **listed}
 
     def _note_ranges(self, node: Expression, by_letter: dict[str, set[str]], sizes: dict[str, str]) -> None:
         letter = _index_of(node) if isinstance(node, Symbol) else None
@@ -544,11 +609,14 @@ class _Section:
             )
             if is_taken or self._is_size(key) or self._is_bound(symbol) or key in self._differentiated:
                 continue
+            is_entry = bool(_entry_letters(symbol) & self.indices) and symbol.name != _KRONECKER
+            if is_entry and symbol.name not in (*declared, *self.defined, *self.used):
+                found[symbol.name] = SymbolMeaning(name=symbol.name)
             if len(symbol.subscripts) == 2 or not self._is_whole(symbol, declared):
                 continue
             if symbol.name in self.families and _index_of(symbol) is not None:
                 letter = self.families[symbol.name]
-                if f"{symbol.name}_{letter}" in self.defined or key in self.defined:
+                if f"{symbol.name}_{letter}" in self.defined or key in self.defined or symbol.name in self._wholes:
                     continue
                 said = self._said_of_family(symbol.name)
                 found[f"{symbol.name}_{letter}"] = replace(
@@ -612,6 +680,8 @@ class _Section:
         names |= {meaning.over for meaning in meanings if meaning.over is not None}
         names |= self._size_names | (self._kept_sizes & self.used.keys())
         names |= set(self._family_sizes.values()) if self.families else set()
+        if not names and any(_entry_letters(symbol) & self.indices for symbol in self.used.values()):
+            names.add(_ANY_SIZE)
         even = {describe(symbol) for node in self._halves for symbol in symbols(node)}
         return {
             name: Size(minimum=3 if name == _ANY_SIZE else 2, is_even=name in even)
@@ -638,8 +708,12 @@ class _Section:
         if item is not None and item.kind is not None:
             return (item.kind,)
         before = self.before.kinds.get(key) if self.before is not None else None
+        if before is None and meaning.index is None and key not in self.used:  # only entries of it stand anywhere
+            return ("matrix",)
         kinds = before or likely_kinds(key)
-        is_marked = key in marked or any(meaning.index and name.split("_")[0] == meaning.name for name in marked)
+        # The bare s of softmax(s) is all members together, and says nothing of one.
+        members = (name for name in marked if meaning.index and "_" in name)
+        is_marked = key in marked or any(name.split("_")[0] == meaning.name for name in members)
         return (tuple(kind for kind in kinds if kind != "number") or ("column",)) if is_marked else kinds
 
 
@@ -665,6 +739,13 @@ def is_of_a_number(law: Distribution) -> bool:
     variance = law.parameters[-1]
     is_square = isinstance(variance, Power) and isinstance(variance.base, Symbol)
     return law.family not in ("normal", "categorical") or is_square or isinstance(variance, Number)
+
+
+def _entry_letters(node: Expression) -> set[str]:
+    """The letters that pick an entry of a matrix: the i and k of A_{ik}."""
+    scripts = node.subscripts if isinstance(node, Symbol) and len(node.subscripts) == 2 else ()
+    letters = {each.name for each in scripts if isinstance(each, Symbol) and not each.subscripts}
+    return letters if len(letters) == len(scripts) and all(len(letter) == 1 for letter in letters) else set()
 
 
 def _index_of(symbol: Symbol) -> str | None:

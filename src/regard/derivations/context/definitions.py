@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from regard.derivations.context.environment import Recognised, as_definition
 from regard.derivations.context.placing import outer_symbols
+from regard.derivations.judging.calculus import is_loss
 from regard.derivations.judging.findings import Finding, OpenBecause, true
 from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Sides, read_side
@@ -15,11 +16,14 @@ from regard.derivations.notation.parser import parse
 from regard.derivations.notation.syntax import (
     Apply,
     BigOperator,
+    Derivative,
     Distribution,
     Expression,
     Identity,
+    Matrix,
     Number,
     Power,
+    Product,
     Scripted,
     Symbol,
     Transpose,
@@ -31,6 +35,7 @@ from regard.derivations.results import Role
 
 _UPDATE = "←"
 _ON_SCALES = ("≫", "≪")
+_INVERTIBLE = ("cos", "sin", "tan", "exp", "log")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +75,11 @@ def as_own_statement(sides: Sides, scope: Scope, *, is_linked: bool, is_alone: b
     if is_alone and right is not None and _is_constant(right) and _is_condition(sides, scope):
         finding = Finding(kind="unknown", reason="An equation to be solved, or a condition on symbols that are open")
         return OwnStatement(found=Recognised(role=Role.SUPPOSITION, finding=finding))
+    if (value := as_value(sides, scope)) is not None:
+        return OwnStatement(found=value)
+    if not is_linked and left is not None and right is not None and _is_convention(left, right, sides, scope):
+        finding = Finding(kind="unknown", reason="A convention, or a condition on symbols that are open")
+        return OwnStatement(found=Recognised(role=Role.SUPPOSITION, finding=finding))
     if isinstance(left, Transpose) and isinstance(left.body, Symbol) and _is_open(left.body, scope):
         return _of_transpose(left.body, sides, scope)
     is_square = isinstance(left, Power) and left.exponent == Number(Fraction(2))
@@ -101,6 +111,53 @@ def _as_weights(left: Expression | None, scope: Scope) -> Scope | None:
     return replace(scope, own={**scope.own, **own})
 
 
+def as_value(sides: Sides, scope: Scope) -> Recognised | None:
+    """Q Kᵀ = (1 0; 0 1) (1 2; 3 4) says what Q and K are, ∂L/∂O = (1 0) what the gradient is.
+
+    Where one of the factors had a value before, what is said of it must be true.
+    """
+    left, right = _readable(sides.left, scope), _readable(sides.right, scope)
+    named: dict[str, Expression] = {}
+    num_known = 0
+    if sides.sign != "=" or left is None or right is None:
+        return None
+    if isinstance(left, Derivative) and _is_spelt_out(right) and is_loss(left.top, scope):
+        named[f"∂{describe(left.top)}/∂{describe(left.bottom)}"] = right
+    elif isinstance(left, Product) and isinstance(right, Product) and len(left.factors) == len(right.factors):
+        for factor, value in zip(left.factors, right.factors, strict=True):
+            body = factor.body if isinstance(factor, Transpose) else factor
+            if not isinstance(body, Symbol) or not _is_spelt_out(value):
+                return None
+            num_known += not _has_no_value(body, scope)
+            if _has_no_value(body, scope):
+                named[describe(body)] = Transpose(value) if isinstance(factor, Transpose) else value
+    for name, value in named.items():
+        scope = scope.with_meaning(SymbolMeaning(name=name, formula=value))
+    if not named or (num_known and not decide(sides, scope).is_true):
+        return None
+    return Recognised(role=Role.SUPPOSITION, finding=true("Particular values"), scope=scope)
+
+
+def _is_spelt_out(node: Expression) -> bool:
+    return isinstance(node, Matrix) and not any(symbols(node))
+
+
+def _has_no_value(symbol: Symbol, scope: Scope) -> bool:
+    found = scope.lookup(symbol)
+    return found is None or not (found.meaning.formula is not None and _is_spelt_out(found.meaning.formula))
+
+
+def _is_convention(left: Expression, right: Expression, sides: Sides, scope: Scope) -> bool:
+    """True for what can only fix how things are called: d_k = d/h for sizes, cos θ = uᵀv/(|u||v|) for an open θ."""
+    if isinstance(left, Symbol) and describe(left) in scope.setting.sizes:
+        names = {describe(symbol) for symbol in symbols(right)}
+        is_of_sizes = all(name in scope.setting.sizes or _is_open(Symbol(name), scope) for name in names)
+        return bool(names) and is_of_sizes and not decide(sides, scope).is_true
+    argument = left.arguments[0] if isinstance(left, Apply) and left.function in _INVERTIBLE else None
+    is_named = isinstance(argument, Symbol) and _is_open(argument, scope) and not _mentions(right, argument)
+    return is_named and not decide(sides, scope).is_true
+
+
 def _is_constant(node: Expression) -> bool:
     return isinstance(node, Identity) or not any(symbols(node))
 
@@ -121,6 +178,9 @@ def _mentions(node: Expression, symbol: Symbol) -> bool:
 
 def _is_open(symbol: Symbol, scope: Scope) -> bool:
     """True for a symbol that the document uses without having said what it is."""
+    function = scope.setting.functions.get(symbol.name)
+    if function is not None and function.is_subscripted:
+        return False
     found = scope.lookup(symbol)
     if found is None:
         return not (scope.is_constant(symbol) or scope.is_entry(symbol) or scope.knows(Symbol(symbol.name)))

@@ -9,18 +9,20 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from regard.derivations.context.clauses import Form, Supposition
+from regard.derivations.context.complex_numbers import with_imaginary_unit
 from regard.derivations.context.formulas import index_conditions, normal_law
 from regard.derivations.judging.findings import Finding, NoteKind, true
 from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Relation, Sides, read_side
 from regard.derivations.judging.scope import CONSTANTS, Scope
-from regard.derivations.judging.setting import Assumption, SymbolMeaning
+from regard.derivations.judging.setting import Assumption, DefinedFunction, SymbolMeaning
 from regard.derivations.judging.values import ORDERS
 from regard.derivations.notation.parser import parse, parse_law
 from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import (
     Apply,
     Condition,
+    Derivative,
     Distribution,
     Expression,
     Identity,
@@ -324,7 +326,8 @@ def is_value(left: Expression | None, right: Expression | None, scope: Scope) ->
 def is_number(chain: Chain, scope: Scope) -> bool:
     """True if a chain gives a letter a plain number as its value: n = 10."""
     right = readable(chain.sides[1], scope)
-    return chain.signs[0].text == "=" and right is not None and _is_made_of(right, CONSTANTS)
+    is_plain = right is not None and not isinstance(right, Identity) and _is_made_of(right, CONSTANTS)
+    return chain.signs[0].text == "=" and is_plain
 
 
 def is_drawn(symbol: Expression | None, scope: Scope) -> bool:
@@ -417,15 +420,56 @@ def as_membership(left: Symbol, sides: Sides, scope: Scope) -> Recognised:
 def as_definition(left: Symbol, right: tuple[Token, ...], scope: Scope) -> Recognised:
     """The definition of a symbol; what it is defined by must have a value, or the step is judged for it."""
     expression = read_side(right, scope)
-    finding = decide(Sides(left=right, sign="=", right=right), scope)
+    letter = _number_below(left, expression, scope)
+    within = scope if letter is None else scope.with_meaning(SymbolMeaning(name=letter, assume=(Assumption.POSITIVE,)))
+    itself = Sides(left=right, sign="=", right=right)
+    finding = decide(itself, within)
+    is_open = not finding.is_true or finding.has_note(NoteKind.ANY_NUMBER)
+    if is_open and scope.setting.is_own and (other := with_imaginary_unit(itself, within)) is not None:
+        expression, finding = read_side(right, other), decide(itself, other)
     if finding.has_note(NoteKind.ANY_NUMBER):
         reason = "Defined in terms of undefined symbols"
         return Recognised(role=Role.DEFINITION, finding=Finding(kind="unknown", reason=reason, notes=finding.notes))
     if not finding.is_true:
         return Recognised(role=Role.ASSERTION if finding.is_false else Role.DEFINITION, finding=finding)
     defined = replace(finding, kind="true", reason="Defines a new symbol")
+    if letter is not None and letter not in scope.setting.free:
+        return Recognised(
+            role=Role.DEFINITION, finding=defined, scope=with_subscripted(left.name, letter, expression, within)
+        )
     meaning = _meaning(left, expression, finding, scope)
     return Recognised(role=Role.DEFINITION, finding=defined, scope=scope.with_meaning(meaning))
+
+
+def _number_below(left: Symbol, expression: Expression, scope: Scope) -> str | None:
+    """The letter below a symbol that is a plain number in what defines it: the m of R_m = rotation by mθ."""
+    script = left.subscripts[0] if len(left.subscripts) == 1 else None
+    if (
+        not scope.setting.is_own
+        or not isinstance(script, Symbol)
+        or script.subscripts
+        or script.name in scope.setting.sizes
+    ):
+        return None
+    if script.name[0].isupper() or isinstance(expression, Derivative):
+        return None
+    found = list(symbols(expression))
+    is_index = any(script.name in letters_in(each) for symbol in found for each in symbol.subscripts)
+    is_own_name = any(symbol.name == left.name for symbol in found)
+    return script.name if script in found and not is_index and not is_own_name else None
+
+
+def with_subscripted(name: str, letter: str, formula: Expression, scope: Scope) -> Scope:
+    """The scope with a function that has its argument below its name: R_m, and so R_{m+n}."""
+    function = DefinedFunction(arguments=(letter,), formula=formula, is_subscripted=True)
+    members = {key for key in scope.setting.symbols if key.partition("_")[0] == name}
+    setting = replace(
+        scope.setting,
+        functions={**scope.setting.functions, name: function},
+        symbols={key: each for key, each in scope.setting.symbols.items() if key not in members},
+        undeclared=scope.setting.undeclared - members,
+    )
+    return replace(scope, setting=setting, own={key: each for key, each in scope.own.items() if each.name != name})
 
 
 def _meaning(left: Symbol, expression: Expression, finding: Finding, scope: Scope) -> SymbolMeaning:

@@ -9,7 +9,15 @@ from functools import cached_property
 from regard.derivations.context.clauses import Clause, read_clauses
 from regard.derivations.context.declarations import SectionSymbols, declare_sections
 from regard.derivations.context.environment import form_of
-from regard.derivations.context.formulas import Formula, JudgedStep, Sentence, read_formulas, read_sentences, step_at
+from regard.derivations.context.formulas import (
+    Formula,
+    JudgedStep,
+    Sentence,
+    plain,
+    read_formulas,
+    read_sentences,
+    step_at,
+)
 from regard.derivations.context.placing import Placement, Region, place_formulas
 from regard.derivations.context.questions import infer_problem
 from regard.derivations.context.review import ReviewedStep, reviewed
@@ -17,6 +25,7 @@ from regard.derivations.context.steps import FormulaInContext, QuestionJudge
 from regard.derivations.judging.findings import NoteKind, OpenBecause, not_understood, true
 from regard.derivations.notation.signs import relation_signs, unread_signs
 from regard.derivations.notation.statements import Chain
+from regard.derivations.notation.syntax import Number, Symbol
 from regard.derivations.problems.problem import Problem, Question
 from regard.derivations.reading.document import Document, by_start
 from regard.derivations.results import INFERRED, Role
@@ -73,7 +82,7 @@ class _DocumentJudge:
 
     @cached_property
     def _in_rows(self) -> set[int]:
-        """Where formulas begin that share the row of a table with a cell that relates nothing, such as a value."""
+        """Where formulas begin that share the row of a table with a value, or with a cell that relates nothing."""
         rows: dict[int, list[Formula]] = {}
         for formula in self.formulas:
             line = self.document.line_at(formula.start)
@@ -83,8 +92,13 @@ class _DocumentJudge:
             formula.start
             for number, formulas in rows.items()
             for formula in formulas
-            if not (formula.chains and formula.chains[0].is_moved)
-            if _BARE_CELL.search(self.document.lines[number - 1].text) or any(not other.chains for other in formulas)
+            if any(other is not formula and _is_value(other) for other in formulas)
+            or (
+                not (formula.chains and formula.chains[0].is_moved)
+                and (
+                    _BARE_CELL.search(self.document.lines[number - 1].text) or not all(cell.chains for cell in formulas)
+                )
+            )
         }
 
     def _make_judges(self) -> None:
@@ -189,6 +203,12 @@ class _DocumentJudge:
             pairs = [(step, step if is_kept else next(others)) for step, is_kept in zip(steps, kept, strict=True)]
             steps = [second if _prevails(first, second, is_part=is_part) else first for first, second in pairs]
         return steps
+
+
+def _is_value(cell: Formula) -> bool:
+    """True for a cell that gives a letter its value: γ = 1.7."""
+    sides = [plain(side) for side in cell.chains[0].sides] if len(cell.chains) == 1 else []
+    return len(sides) == 2 and isinstance(sides[0], Symbol) and isinstance(sides[1], Number)
 
 
 def _failed_part(formula: FormulaInContext, steps: Sequence[JudgedStep]) -> tuple[FormulaInContext, list[bool]]:

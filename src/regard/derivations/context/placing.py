@@ -5,8 +5,9 @@ The best sequence of places is found by dynamic programming; a place is sure if 
 """
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -35,13 +36,16 @@ _MOST_SYMBOLS = 4.0
 _DESIGNED_HERE, _DESIGNED_OTHERWISE = -0.9, -0.2
 _FOREIGN = 8.0  # a question that the heading rules out
 _LATER_PART, _EARLIER_PART = 0.35, 1.5  # than the heading names: authors go on without a heading, but not back
+_SKIPPED = 0.25  # a question whose heading may not have been seen
 _VARIANT = 0.3
 _GIVEN_HERE = -0.7  # it repeats what only some questions give
 _FORWARD, _BACKWARD, _NEXT_PART, _FORMER_PART, _PER_QUESTION = 0.5, 0.8, 0.3, 0.9, 0.02
 _NEW_SECTION = 0.3  # a heading makes a change of question cheaper
 _SURE = 1.2
 _NEARLY = 0.3
+_MISFIT = 1.75  # for symbols of two families more than another question has: the heading is not believed
 _MOST_ALTERNATIVES = 3
+_OF_PART = 2  # from this depth on, a path names a part and not only a question
 
 
 # -- regions -----------------------------------------------------------------------------------------------------------
@@ -50,13 +54,14 @@ class Region:
     """A stretch of the text, its words from `body` on; several questions where a heading does not say which part.
 
     `is_unknown` says that its heading names a part that the problem lacks, `is_answer` that it is not the assignment's
-    own text.
+    own text. `skipped` are the questions up to the next heading that no heading names: theirs may not have been seen.
     """
 
     start: int
     body: int
     end: int
     questions: tuple[Question, ...] = ()
+    skipped: tuple[Question, ...] = ()
     is_answer: bool = True
     is_unknown: bool = False
 
@@ -76,7 +81,7 @@ def regions_of(document: Document, problem: Problem) -> list[Region]:
     for start, end in pairwise(sorted(cuts)):
         section = found.section_at(start)
         holding = [section for section in reversed(found.sections) if section.holds(start) and section.title]
-        above = [other for other in holding if other is not section and len(other.path) == 1]
+        above = [other for other in holding if section and other.start < section.start and len(other.path) < _OF_PART]
         chapters = [other.title for other in above]
         titles = [other.title for other in holding if other not in above]
         questions = () if section is None else questions_of(section.path, titles, problem, chapters)
@@ -90,7 +95,21 @@ def regions_of(document: Document, problem: Problem) -> list[Region]:
                 is_unknown=section is not None and not questions and len([part for part in section.path if part]) > 1,
             )
         )
-    return regions
+    return _with_skipped(regions, problem)
+
+
+def _with_skipped(regions: Sequence[Region], problem: Problem) -> list[Region]:
+    """The regions with the questions that headings pass over between them."""
+    places = {question.id: place for place, question in enumerate(problem.questions)}
+    named = {question.id for region in regions for question in region.questions}
+    found, following = [], len(places)
+    for region in reversed(regions):
+        own = sorted(places[question.id] for question in region.questions)
+        between = problem.questions[own[-1] + 1 : following] if own else ()
+        skipped = tuple(question for question in between if question.id not in named and is_numbered(question))
+        found.append(replace(region, skipped=skipped))
+        following = own[0] if own else following
+    return found[::-1]
 
 
 def region_at(regions: Sequence[Region], offset: int) -> Region:
@@ -126,7 +145,8 @@ class Placement:
 def place_formulas(formulas: Sequence[Formula], problem: Problem, regions: Sequence[Region]) -> list[Placement]:
     """The place of every formula, all found together."""
     states: list[Question | None] = [*problem.questions, None]
-    held = [region_at(regions, formula.start) for formula in formulas]
+    regions = _believed(formulas, problem, regions)
+    held = list(_held(formulas, regions))
     named = {question.id for region in regions if len(region.questions) == 1 for question in region.questions}
     if not formulas:
         return []
@@ -134,22 +154,71 @@ def place_formulas(formulas: Sequence[Formula], problem: Problem, regions: Seque
     moves = _move_costs(states)
     forward, backward = _accumulated(costs, moves, held), _accumulated(costs[::-1], moves.T, held[::-1])[::-1]
     totals = forward + backward - costs
-    return [_placement(states, *each) for each in zip(totals, costs, held, strict=True)]
+    has_headings = any(region.questions for region in regions)
+    return [_placement(states, *each, has_headings=has_headings) for each in zip(totals, costs, held, strict=True)]
 
 
-def _placement(states: Sequence[Question | None], total: np.ndarray, own: np.ndarray, region: Region) -> Placement:
-    """The best place by its `total` cost; without a heading, every question that the formula fits is possible."""
+def _held(formulas: Sequence[Formula], regions: Sequence[Region]) -> Iterator[Region]:
+    """The region of each formula; what follows a heading at once belongs to it, whatever questions come unmarked."""
+    first: dict[int, tuple[int, Region]] = {}
+    for formula in formulas:
+        region = region_at(regions, formula.start)
+        paragraph, beginning = first.setdefault(region.start, (formula.paragraph, replace(region, skipped=())))
+        yield beginning if region.skipped and formula.paragraph == paragraph else region
+
+
+def _believed(formulas: Sequence[Formula], problem: Problem, regions: Sequence[Region]) -> list[Region]:
+    """The regions, without the questions of a heading where another question explains the symbols clearly better."""
+    own, used = set[Symbol](), defaultdict[tuple[str, ...], set[Symbol]](set)
+    for formula in formulas:
+        region = region_at(regions, formula.start)
+        if region.is_answer and region.questions:
+            found = {symbol for expression in formula.expressions for symbol in outer_symbols(expression)}
+            used[_ids(region)] |= found - own
+            own.update(_introduced(formula))
+    doubted = {ids for ids, found in used.items() if _is_explained_elsewhere(found, ids, problem)}
+    return [replace(region, questions=()) if _ids(region) in doubted else region for region in regions]
+
+
+def _ids(region: Region) -> tuple[str, ...]:
+    return tuple(question.id for question in region.questions)
+
+
+def _is_explained_elsewhere(found: Iterable[Symbol], ids: Collection[str], problem: Problem) -> bool:
+    """True if these symbols cannot be explained by the named questions or their neighbours, but by another one."""
+    costs = {question.id: _misfit(found, question.setting) for question in problem.questions}
+    parts = {q.path[:2] for q in problem.questions if q.id in ids}
+    return min(costs[q.id] for q in problem.questions if q.path[:2] in parts) >= min(costs.values()) + _MISFIT
+
+
+def _misfit(found: Iterable[Symbol], setting: Setting) -> float:
+    """How badly a setting explains symbols; those of one family, such as μ_a and μ_b, count once."""
+    costs: dict[tuple[str, bool], float] = {}
+    for symbol in found:
+        key = (symbol.name, bool(symbol.subscripts))
+        costs[key] = max(costs.get(key, 0.0), _explaining_cost(symbol, setting))
+    return sum(costs.values())
+
+
+def _placement(
+    states: Sequence[Question | None], total: np.ndarray, own: np.ndarray, region: Region, *, has_headings: bool
+) -> Placement:
+    """The best place by its `total` cost; without a heading, every question that the formula fits is possible.
+
+    A question that only some editions have is not sure without its heading where others have theirs.
+    """
     order = np.argsort(total, kind="stable")
     best = states[order[0]]
     near = [states[k] for k in order[1:] if total[k] < total[order[0]] + _SURE]
     settings = {id(best.setting)} if best is not None else set()
     others = tuple(q for q in near if q is not None and id(q.setting) not in settings)[:_MOST_ALTERNATIVES]
-    is_named = len(region.questions) == 1
+    is_named = len(region.questions) == 1 and not region.skipped
     fitting = () if is_named else (states[k] for k in order[1:] if own[k] <= own[order[0]] + _NEARLY)
+    is_of_an_edition = best is not None and best.is_optional and has_headings
     return Placement(
         question=best,
         region=region,
-        is_sure=bool(region.questions) or None not in near,
+        is_sure=bool(region.questions) or (None not in near and not is_of_an_edition),
         alternatives=others,
         possible=tuple(q for q in fitting if q is not None and q not in others and id(q.setting) not in settings),
     )
@@ -204,6 +273,8 @@ def _heading_cost(region: Region, state: Question | None, named: Collection[str]
         return _FOREIGN
     if state in region.questions:
         return 0.0
+    if state in region.skipped:
+        return _SKIPPED
     first = region.questions[0]
     if state.path[:2] != first.path[:2] or state.id in named:
         return _FOREIGN

@@ -32,6 +32,8 @@ def questions_of(
     by_path = [q for q in problem.questions if len(path) > 1 and _is_named(q, path) and is_numbered(q)]
     by_title, by_chapter = _by_title(titles, problem), _by_title(chapters, problem)
     roman = path[2] if len(path) > 2 else None
+    if by_chapter and path[:1] == ("",):
+        by_path = [question for question in by_path if question.path[0] == by_chapter[0].path[0]]
     if not by_title and by_path and by_chapter and by_path[0].path[0] == by_chapter[0].path[0]:
         first = _parts(by_path, roman)
         return (*first, *(question for question in _parts(by_chapter, roman) if question not in first))

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 from regard.derivations.context.formulas import Formula, JudgedStep, plain
 from regard.derivations.context.placing import Placement, outer_symbols
@@ -14,7 +15,20 @@ from regard.derivations.judging.relations import spell
 from regard.derivations.judging.scope import CONSTANTS, Scope
 from regard.derivations.judging.setting import Assumption
 from regard.derivations.notation.statements import Chain
-from regard.derivations.notation.syntax import Identity, Matrix, Number, Symbol, describe, symbols, walk
+from regard.derivations.notation.syntax import (
+    Identity,
+    Matrix,
+    Number,
+    Product,
+    Quotient,
+    Sum,
+    Symbol,
+    Transpose,
+    describe,
+    symbols,
+    walk,
+)
+from regard.derivations.notation.tokens import Token
 from regard.derivations.problems.problem import Question
 from regard.derivations.reading.delimiters import CJK
 from regard.derivations.reading.document import Document
@@ -37,6 +51,7 @@ _NOISY = 4
 _WORD = re.compile(r"[^\W\d_]{1,30}")
 _FEW_WORDS, _COMMON, _FEW = 25, 0.06, 2
 _CONTRADICTION = re.compile(rf"[^\n]{{0,200}}(?:\n[^\n]{{1,200}})?{any_of('contradiction')}", re.IGNORECASE)
+_SIGMA = "\\sigma"
 _UNIT = re.compile(rf"[ \t~(\[]{{0,2}}(?:{any_of('unit')}|%)")
 
 
@@ -95,6 +110,10 @@ class _Review:
             return "its condition was read as it is meant"
         if item.is_in_table and not _is_of_numbers(item):
             return "it does not depend on the other cells of its row"
+        if self._has_plain_sigma and any(_takes_an_argument(side) for side in _sides_of(item)):
+            return "σ is the sigmoid"
+        if question is not None and not is_inferred and (letter := _unexplained_part(item, question)):
+            return f"{spell(letter)} was read as it is meant"
         guesses = [note for note in finding.notes if note.kind in _GUESSES and note not in self._established_notes]
         if guesses:
             return str(guesses[0])
@@ -114,6 +133,12 @@ class _Review:
     def _is_noisy(self) -> bool:
         """True if the text shows the marks of text recognition."""
         return _num_look_alikes(self.formulas) + len(_GARBLED.findall(self.document.prose)) >= _NOISY
+
+    @cached_property
+    def _has_plain_sigma(self) -> bool:
+        """True if σ also stands for something that takes no argument: e^σ."""
+        sides = [side for formula in self.formulas for chain in formula.chains for side in chain.sides]
+        return any(_SIGMA in {token.text for token in side} and not _takes_an_argument(side) for side in sides)
 
     @cached_property
     def _established_notes(self) -> set[Note]:
@@ -165,6 +190,30 @@ def _says_which(item: ReviewedStep) -> bool:
     left, right = plain(chain.sides[0]), plain(chain.sides[1])
     is_extreme = isinstance(right, Number) and right.value in (0, 1)
     return isinstance(left, Symbol) and (isinstance(right, Symbol) or is_extreme)
+
+
+def _sides_of(item: ReviewedStep) -> tuple[tuple[Token, ...], ...]:
+    chain = _chain_of(item)
+    return chain.sides if chain is not None else ()
+
+
+def _takes_an_argument(side: tuple[Token, ...]) -> bool:
+    """True for σ(x)."""
+    return any(token.text == _SIGMA and after.kind == "open" and after.text == ")" for token, after in pairwise(side))
+
+
+def _unexplained_part(item: ReviewedStep, question: Question) -> str | None:
+    """A symbol whose subscript is computed (from 0 or from 1?), or that is transposed and not the question's."""
+    scope = Scope(setting=question.setting)
+    for node in (node for side in map(plain, _sides_of(item)) if side is not None for node in walk(side)):
+        inner = node.body if isinstance(node, Transpose) else node
+        if not isinstance(inner, Symbol):
+            continue
+        is_computed = any(isinstance(part, Sum | Product | Quotient) for part in inner.subscripts)
+        is_known = inner.name in question.setting.functions or scope.lookup(inner) is not None
+        if is_computed or (inner is not node and not is_known):
+            return describe(inner)
+    return None
 
 
 def _symbols_of(item: ReviewedStep) -> Iterator[Symbol]:

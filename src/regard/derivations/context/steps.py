@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import islice, product
+from itertools import islice, pairwise, product
 
+from regard.derivations.context.adjoints import GradientNames, gradient_names
 from regard.derivations.context.appeal import Appeal, LastSide
 from regard.derivations.context.clauses import Clause
+from regard.derivations.context.complex_numbers import with_imaginary_unit
 from regard.derivations.context.declarations import SectionSymbols, without_symbols
-from regard.derivations.context.definitions import as_own_statement
+from regard.derivations.context.definitions import as_own_statement, as_value
 from regard.derivations.context.designs import bind, judge_designs, open_symbol, scaled, solved
 from regard.derivations.context.environment import (
     Premises,
@@ -44,13 +46,27 @@ from regard.derivations.context.formulas import (
     plain,
     step_at,
 )
+from regard.derivations.context.units import without_units
 from regard.derivations.judging.findings import Finding, OpenBecause, left_open, not_understood, true
 from regard.derivations.judging.judge import decide, shown
 from regard.derivations.judging.relations import Sides, read_side, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
-from regard.derivations.judging.setting import Assumption, SymbolMeaning
+from regard.derivations.judging.setting import Assumption, Kind, SymbolMeaning
+from regard.derivations.judging.shapes import likely_kinds
 from regard.derivations.notation.statements import Chain, first_chain, has_words_for_a_side
-from regard.derivations.notation.syntax import Apply, Expression, Infinity, Number, Symbol, describe, symbols, walk
+from regard.derivations.notation.syntax import (
+    Apply,
+    Derivative,
+    Expression,
+    Identity,
+    Infinity,
+    Matrix,
+    Number,
+    Symbol,
+    describe,
+    symbols,
+    walk,
+)
 from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.problem import Problem, Question
 from regard.derivations.reading.document import PLACEHOLDER
@@ -59,10 +75,12 @@ from regard.derivations.results import INFERRED, Role
 
 _LARGEST_PLAIN = 4
 _MOST_COMBINATIONS = 12
+_EQUAL_SIZE = 3
 _BINDS = ("=", "≈", "∼", "∝", "∈")
 _DESIGNS = ("=", "≈", "∝")
 _HYPOTHESIS = re.compile(any_of("hypothesis"), re.IGNORECASE)
 _GIVEN_THAT = ("|", "\\mid", "\\vert")
+_SUPPOSED = (Role.SUPPOSITION, Role.WANTED, Role.POSSIBILITY)
 _TENTATIVE = (Role.SUPPOSITION, Role.WANTED, Role.POSSIBILITY)  # a design is an answer even so, if there is no other
 
 
@@ -132,6 +150,12 @@ class QuestionJudge:
     _supposed_in: int | None = field(init=False, default=None)
     _written: dict[str, Expression] = field(init=False, default_factory=dict)
     _loose: set[str] = field(init=False, default_factory=set)
+    _valued: dict[str, tuple[Kind, ...]] = field(init=False, default_factory=dict)
+    _first: dict[str, SymbolMeaning] = field(init=False, default_factory=dict)
+    _equal_sizes: dict[str, str] = field(init=False, default_factory=dict)
+    _size_relations: dict[str, SymbolMeaning] = field(init=False, default_factory=dict)
+    _gradient_names: GradientNames | None = field(init=False, default=None)
+    _supposed: set[str] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
         self._base = Scope(setting=self.question.setting, neighbours=_neighbours(self.problem, self.question))
@@ -142,13 +166,17 @@ class QuestionJudge:
     def prepare(self, formulas: Sequence[FormulaInContext]) -> None:
         """Find the designs of the question and judge them together; random symbols are random from the start."""
         statements = [statement for formula in formulas for statement in statements_of(formula)]
+        used: set[Symbol] = set()
         for chain in (item.chain for item in statements):
             left, sign = readable(chain.sides[0], self.scope), chain.signs[0].text
             if isinstance(left, Symbol) and sign == "∼" and not self._is_inferred:
                 self.scope = as_distribution(left, chain.sides[1], self.scope).scope or self.scope
             elif isinstance(left, Symbol) and sign in ("→", "≪"):
                 regime = new_regime(left, sign, readable(chain.sides[1], self.scope), self.scope)
-                self.scope, self._base = (self.scope, self._base) if regime is None else self._with_regime(left, regime)
+                is_late = regime is not None and left in used and regime.own[describe(left)].tends == "zero"
+                if regime is not None and not is_late:
+                    self.scope, self._base = self._with_regime(left, regime)
+            used.update(symbol for side in map(plain, chain.sides) if side is not None for symbol in symbols(side))
         if self.question.design is None:
             return
         found = self._designs_in(item.chain for item in statements if item.clause.role is Role.ASSERTION)
@@ -261,6 +289,8 @@ class QuestionJudge:
                 last, sign.text, right, replace(statement, sign=sign.text, rest=chain.sides[place + 1 :])
             )
             self.scope = found.scope or self.scope
+            if self._is_inferred:
+                self._note_said(last.side, sign.text, right, found)
             step = replace(
                 step_at(chain, place, found.role, found.finding),
                 is_conditional=not statement.clause.condition.is_empty,
@@ -277,19 +307,79 @@ class QuestionJudge:
             self._last = last
         return steps
 
+    def _note_said(self, left: tuple[Token, ...], sign: str, right: tuple[Token, ...], found: Recognised) -> None:
+        """Remember what the document says of symbols first, which sizes are equal, and how it names gradients."""
+        for key, meaning in self.scope.own.items() if found.scope is not None else ():
+            kind = _kind_of_value(meaning)
+            if kind is not None:
+                self._valued[key] = kind
+            elif meaning.formula is not None:
+                self._first.setdefault(key, meaning)
+        sides = readable(left, self.scope), readable(right, self.scope)
+        sizes = [describe(side) for side in sides if isinstance(side, Symbol) and self.scope.is_constant(side)]
+        if sign == "=" and len(sizes) == 2 and found.role is not Role.ASSERTION:
+            self._equal_sizes[sizes[0]] = sizes[1]
+        is_size = sign == "=" and isinstance(sides[0], Symbol) and describe(sides[0]) in self.scope.setting.sizes
+        if is_size and isinstance(sides[0], Symbol) and sides[1] is not None and found.role is Role.SUPPOSITION:
+            self._size_relations[describe(sides[0])] = SymbolMeaning(name=describe(sides[0]), formula=sides[1])
+        if sign == "=" and (names := gradient_names(*sides)) is not None:
+            self._gradient_names = names
+        if found.role in _SUPPOSED and not (sign == "=" and isinstance(sides[0], Symbol)):
+            self._supposed |= self.scope.reach(*(side for side in sides if side is not None))
+
+    def _with_gradients(self, *sides: tuple[Token, ...]) -> Scope:
+        """The scope in which every name of a gradient stands for one, unless the document has said otherwise."""
+        scope = self.scope
+        read = (readable(side, scope) for side in sides) if self._gradient_names is not None else ()
+        for symbol in (symbol for side in read if side is not None for symbol in symbols(side)):
+            names, found = self._gradient_names, scope.lookup(symbol)
+            is_open = found is None or (found.meaning.formula is None and found.meaning.key not in scope.own)
+            if names and is_open and (meaning := names.meaning(symbol, scope.setting.free)) is not None:
+                scope = scope.with_meaning(meaning)
+        return scope
+
     def _step(self, last: LastSide, sign: str, right: tuple[Token, ...], statement: Statement) -> Recognised:
         role = statement.clause.role
+        if self._is_inferred and not last.side and right and sign in _BINDS and _names_a_side(statement):
+            finding = not_understood("Its left side is in words")
+            is_definition = role.is_claim or role is Role.WANTED
+            return Recognised(role=Role.DEFINITION if is_definition else role, finding=finding)
         if not last.side or not right:
             return Recognised(role=role, finding=not_understood("One side of the relation is missing"))
+        has_unit = False
+        if self._is_inferred:
+            before = last.side, right
+            last, right = self._without_units(last, sign, right)
+            has_unit = before != (last.side, right)
+            self.scope = self._with_gradients(last.side, right)
         try:
             found = self._recognised(last, sign, right, statement)
+            if has_unit and found.finding.is_false:
+                doubt = left_open(OpenBecause.DOUBTFUL, "Looks wrong if its numbers are in the units that are written")
+                return replace(found, finding=doubt)
             return replace(found, finding=shown(found.finding))
         except NotUnderstood as error:
             is_definition = self._forget(last, sign) and self._is_inferred and role.is_claim
+            if self._is_inferred and role.is_claim and sign == "∈":
+                return Recognised(role=Role.DECLARATION, finding=not_understood(error))
             return Recognised(role=Role.DEFINITION if is_definition else role, finding=not_understood(error))
         except (ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
             reason = f"Internal error while checking this step: {type(error).__name__}: {error}"
             return Recognised(role=role, finding=not_understood(reason))
+
+    def _without_units(self, last: LastSide, sign: str, right: tuple[Token, ...]) -> tuple[LastSide, tuple[Token, ...]]:
+        """Both sides without units, in the first way in which the relation holds."""
+        ways = list(without_units(Sides(left=last.side, sign=sign, right=right)))
+        way = ways[0]
+        if len(ways) > 1:
+            way = next((each for each in ways if self._is_true(each)), way)
+        return replace(last, side=way.left), way.right
+
+    def _is_true(self, sides: Sides) -> bool:
+        try:
+            return decide(sides, self.scope).is_true
+        except (NotUnderstood, ArithmeticError, ValueError, TypeError, LookupError):
+            return False
 
     def _forget(self, last: LastSide, sign: str) -> bool:
         """What is given something unreadable means something that is not known; the problem's own may still hold.
@@ -320,7 +410,10 @@ class QuestionJudge:
         if sign == "=" and left in self._given_lefts and (renamed := renamed_scale(sides, self.scope)) is not None:
             reason = f"Given by the problem, with {spell(renamed.name)} in the place of its own letter"
             return Recognised(role=Role.GIVEN, finding=true(reason), scope=self.scope.with_meaning(renamed))
-        if self._is_inferred and last.side is statement.chain.sides[0] and statement.clause.role.is_claim:
+        is_first = last.side == statement.chain.sides[0]
+        if self._is_inferred and not is_first and (value := as_value(sides, self.scope)) is not None:
+            return value
+        if self._is_inferred and is_first and statement.clause.role.is_claim:
             clause, is_alone = statement.clause, len(statement.chain.signs) == 1
             stated = as_own_statement(sides, self.scope, is_linked=clause.follows, is_alone=is_alone)
             if stated is not None:
@@ -407,7 +500,9 @@ class QuestionJudge:
         if sides.sign == "∼":
             return as_distribution(left, sides.right, self.scope)
         if sides.sign == "∈":
-            if self._is_inferred and statement.clause.is_restricted:
+            found = self.scope.lookup(left)
+            is_assumed = found is not None and bool(found.meaning.assume)
+            if self._is_inferred and statement.clause.is_restricted and not is_assumed:
                 self._half_read.add(describe(left))
             return as_membership(left, sides, self.scope)
         is_asked = describe(left) in self._asked
@@ -499,11 +594,15 @@ class QuestionJudge:
     def _is_set_again(self, left: Symbol, right: Expression | None) -> bool:
         """True where a letter that the author has set to a number is set to another one."""
         own = self.scope.own.get(describe(left))
+        if self._is_inferred and own is not None and right is not None and _is_value(own):
+            return _is_plain(right) and not isinstance(right, Matrix)
         return own is not None and isinstance(own.formula, Number) and isinstance(right, Number)
 
     def _is_drawn_otherwise(self, left: Symbol, sides: Sides, finding: Finding, statement: Statement) -> bool:
         """True for an undefined scale of the author's, and for a drawn symbol whose shape the other side has not."""
         meaning, right = self.scope.find(left).meaning, readable(sides.right, self.scope)
+        if isinstance(meaning.formula, Derivative) and self._gradient_names is not None:
+            return False
         if right is not None and has_own_numbers(right, self.scope) and self._is_noisy(left):
             return True
         is_redefinition = meaning.formula is not None and not (meaning.key in self.scope.own and self._is_inferred)
@@ -562,6 +661,8 @@ class QuestionJudge:
         finding = self._appeal(premises.scope, statement).decide(sides, last)
         if sides.sign == "→" and not self._is_driven(sides):
             finding = replace(_never_false(finding), reason="Nothing tends anywhere here, so this is no limit")
+            if self._is_inferred and clause.role.is_claim:
+                return Recognised(role=Role.DEFINITION, finding=finding)
         if not clause.role.is_claim:
             if clause.role is Role.SUPPOSITION and clause.condition.is_lasting and not finding.is_true:
                 self._supposed_in = statement.within.formula.paragraph
@@ -609,6 +710,8 @@ class QuestionJudge:
         if not self._loose.isdisjoint(reached):
             return "Looks wrong if its symbols mean what was said of them before"
         meanings = [self.scope.meanings[name] for name in reached if name in self.scope.meanings]
+        if any(meaning.is_number and meaning.key in self._supposed for meaning in meanings):
+            return "Looks wrong unless what was supposed of its symbols makes it right"
         is_zero = isinstance(right, Number) and right.value == 0
         is_equation = any(
             meaning.is_number and meaning.index is None and (meaning.formula is None or _is_value(meaning))
@@ -622,8 +725,9 @@ class QuestionJudge:
         is_first = sides.left == statement.chain.sides[0]
         if is_first and not is_linked and any(meaning.formula is not None for meaning in meanings):
             return "Looks wrong if its symbols still mean what they were defined as"
-        is_valued = _has_expectation(left) or _has_expectation(right)
+        is_valued = _has_expectation(left) or _has_expectation(right) or statement.clause.is_deduced
         if used and not is_valued and all(meaning.is_number and meaning.formula is None for meaning in meanings):
+            self._supposed |= reached
             return "Looks wrong unless it is a condition on its symbols"
         return None
 
@@ -643,6 +747,7 @@ class QuestionJudge:
             has_slipped=any(found.is_false for found in self._design_findings.values()) or self._redefines_query(),
             unread=self._unread_designs(),
             other_designs=partial(self._other_designs, scope),
+            general=partial(self._general_scopes, scope) if self._is_inferred else lambda *_: (),
             written=self._written,
             values=tuple(self.values),
             is_strict=self.is_strict,
@@ -687,6 +792,41 @@ class QuestionJudge:
                 other = bind(other, name, expressions[min(number, len(expressions) - 1)])
             yield other
 
+    def _general_scopes(self, scope: Scope, sides: Sides, finding: Finding) -> Iterator[Scope]:
+        """Scopes without the particular values that the document gave, with i² = −1, then without its definitions."""
+        plain = replace(scope, sizes={})
+        values = {key: kind for key, each in scope.own.items() if (kind := _kind_of_value(each)) is not None}
+        values |= {  # in A = B = I the A has a value too
+            key: values[describe(each.formula)]
+            for key, each in scope.own.items()
+            if isinstance(each.formula, Symbol) and describe(each.formula) in values
+        }
+        if values or scope.sizes:
+            yield plain.freed(values)
+        if self._equal_sizes and finding.kind in ("ill-shaped", "not understood", "unknown"):
+            equal = {*self._equal_sizes, *self._equal_sizes.values()}
+            yield replace(scope, sizes={**scope.sizes, **dict.fromkeys(equal, _EQUAL_SIZE)})
+        if self._size_relations:
+            yield replace(plain, own={**plain.own, **self._size_relations})
+        first = {key: each for key, each in self._first.items() if scope.own.get(key) is not each}
+        if first:
+            yield replace(plain, own={**plain.own, **first}, opaque=plain.opaque.difference(first))
+        if not scope.setting.has_usual_functions and _applies_usual_functions(sides):
+            yield replace(scope, setting=replace(scope.setting, has_usual_functions=True))
+        if (complex_scope := with_imaginary_unit(sides, plain)) is not None:
+            yield complex_scope
+        unread = {
+            key: self._valued.get(key) or likely_kinds(key) for key in scope.opaque if key not in scope.setting.sizes
+        }
+        if unread:
+            yield plain.freed({**unread, **values})
+        defined = {key: likely_kinds(key) for key, each in scope.own.items() if each.formula is not None} | unread
+        if defined.keys() > values.keys():
+            free = plain.freed({**defined, **values})
+            yield free
+            if (complex_scope := with_imaginary_unit(sides, free)) is not None:
+                yield complex_scope
+
     def _redefines_query(self) -> bool:
         """True if the text has put a query of its own in the place of the one that the question continues with."""
         own = self.scope.own.keys() - self.intended.own.keys() - self.designs.keys() - self._sound
@@ -713,6 +853,18 @@ class QuestionJudge:
                     self._sound.add(key)
 
 
+def _applies_usual_functions(sides: Sides) -> bool:
+    """True if a σ or Φ stands before a bracket."""
+    tokens = (*sides.left, *sides.right)
+    return any(one.text in ("\\sigma", "\\Phi") and other.kind == "open" for one, other in pairwise(tokens))
+
+
+def _names_a_side(statement: Statement) -> bool:
+    """True if words stand where the first side of a relation should: the memory is = 2 n d."""
+    words = statement.clause.before.rpartition(PLACEHOLDER)[2]
+    return bool(statement.chain.before.strip()) or has_words_for_a_side(words)
+
+
 def _is_conditional(sides: Sides, statement: Statement) -> bool:
     """True for the q of s | q ∼ N(0, |q|²), which is not what has this law."""
     before = statement.within.formula.source.text[: sides.left[0].start].rstrip()
@@ -722,6 +874,19 @@ def _is_conditional(sides: Sides, statement: Statement) -> bool:
 def _is_value(meaning: SymbolMeaning) -> bool:
     """True for a symbol that has a particular value."""
     return meaning.formula is not None and _is_plain(meaning.formula)
+
+
+def _kind_of_value(meaning: SymbolMeaning) -> tuple[Kind, ...] | None:
+    """What a symbol is that has a particular value; 0 may be one of any kind."""
+    if not _is_value(meaning):
+        return None
+    if isinstance(meaning.formula, Number) and meaning.formula.value == 0:
+        return likely_kinds(meaning.key)
+    if isinstance(meaning.formula, Matrix):
+        return ("column",) if len(meaning.formula.rows[0]) == 1 else ("matrix",)
+    formula = meaning.formula
+    is_of_matrices = formula is not None and any(isinstance(node, Matrix | Identity) for node in walk(formula))
+    return ("matrix",) if is_of_matrices else ("number",)
 
 
 def _is_worked_example(left: Expression, right: Expression) -> bool:

@@ -57,7 +57,7 @@ def losses_in(sides: Iterable[Expression], scope: Scope) -> Mapping[str, Loss]:
         pending += children(node)
         if isinstance(node, Derivative) and isinstance(node.bottom, Symbol) and is_loss(node.top, scope):
             variables.setdefault(describe(node.top), {})[whole(node.bottom, scope)] = None
-        found = scope.lookup(node) if isinstance(node, Symbol) else None
+        found = (scope.lookup(node) or scope.lookup(Symbol(node.name))) if isinstance(node, Symbol) else None
         if found is not None and found.meaning.formula is not None:
             pending.append(found.meaning.formula)
     return {name: _loss(name, tuple(found), scope) for name, found in variables.items()}

@@ -12,12 +12,21 @@ from flint import arb
 from regard.derivations.judging.calculus import Loss, gradient_meaning, whole
 from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.functions import OF_SEVERAL, of_one
-from regard.derivations.judging.indices import MOST_PLACES, index_range, index_value, is_unknown_count, satisfies
+from regard.derivations.judging.indices import (
+    MOST_PLACES,
+    SumContext,
+    index_range,
+    index_value,
+    is_unknown_count,
+    ranges,
+    satisfies,
+)
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.laws import Bound, ValuedLaw, cross_entropy
 from regard.derivations.judging.probability import RandomNumber, RandomPart, centred_product, random_numbers
 from regard.derivations.judging.quadrature import over_interval
 from regard.derivations.judging.scope import FoundSymbol, Scope, UnknownSymbol, split_digits
+from regard.derivations.judging.series import sum_to_infinity
 from regard.derivations.judging.setting import AnyLaw, Assumption, MomentLaw, SymbolMeaning
 from regard.derivations.judging.values import BALLS, ORDERS, Arithmetic, IllShaped, Value, Work, add, inner, multiply
 from regard.derivations.notation.syntax import (
@@ -58,6 +67,7 @@ from regard.derivations.notation.tokens import NotUnderstood
 _MAX_DEFINITIONS = 40
 _LARGEST_REPEATED, _LARGEST_EXPONENT = 9, 10**12
 _COST_OF_A_NODE = 20
+_COST_OF_A_QUADRATURE = 60_000
 _STEP = Fraction(1, 10**25)
 _WORTH_REMEMBERING = frozenset((Apply, BigOperator, Derivative, Expectation, Integral))
 _LOOKS_LIKE_ZERO = ("D", "O", "o")
@@ -66,6 +76,8 @@ _MOMENTS = ("var", "mean", "cov")
 _INFORMATION = ("kl", "entropy", "cross-entropy")
 _IMPLIED = Symbol("·")  # the x of E_q[log p]
 _NEARLY = 1e-8
+_WEIGHTS = (Fraction(1, 8), Fraction(1, 4), Fraction(5, 8))  # of outcomes
+_OTHER_SEEDS = 1009
 
 
 Layout = Literal["mixed", "numerator", "denominator"]
@@ -118,6 +130,7 @@ class Evaluator:
     is_extended: bool = False  # ∞ is a number
     held: Mapping[tuple[int, int | None], None] = field(default_factory=dict)  # random, but given
     losses: Mapping[str, Loss] = field(default_factory=dict)
+    chances: frozenset[str] = frozenset()  # symbols that are random in a way that nothing says
     work: Work = field(default_factory=Work)
 
     def __call__(self, node: Expression) -> Value:
@@ -152,7 +165,10 @@ class Evaluator:
 
     def _spend(self, num_operations: int) -> None:
         """Count the work of a node, in which balls cost far more than floats; NotUnderstood when it is used up."""
-        self.work.left -= _COST_OF_A_NODE + (num_operations if self.arithmetic.is_certified else num_operations // 16)
+        self._use(_COST_OF_A_NODE + (num_operations if self.arithmetic.is_certified else num_operations // 16))
+
+    def _use(self, work: int) -> None:
+        self.work.left -= work
         if self.work.left < 0:
             raise NotUnderstood("This takes too long to check.")
 
@@ -310,7 +326,7 @@ class Evaluator:
         setting, arithmetic, name = self.scope.setting, self.arithmetic, describe(node)
         if name in setting.sizes:
             return Value(arithmetic.number(self.instance.sizes[name]))
-        if name in ("i", "j") and setting.is_complex:
+        if name in ("i", "j") and setting.is_complex and name not in self.indices:
             return Value(arithmetic.imaginary_unit())
         if name in self.indices or name in setting.fixed:
             return Value(arithmetic.number(self._place(node) + self.convention.first_index))
@@ -338,7 +354,16 @@ class Evaluator:
 
     def _over_an_index(self, node: BigOperator) -> Value:
         """Σ or Π over an index; what does not depend on the index is added or multiplied at once."""
-        letter, places = index_range(node, self.scope, self.indices, self.instance, self.convention.excluded)
+        if isinstance(node.upper, Infinity) and node.operator == "sum" and node.index and not node.conditions:
+            return self._to_infinity(node)
+        context = SumContext(
+            scope=self.scope,
+            indices=self.indices,
+            instance=self.instance,
+            excluded=self.convention.excluded,
+            shape_of=self._shape_of,
+        )
+        letter, places = index_range(node, context)
         if is_unknown_count(node.upper, self.scope, self.indices):
             self._remember(NoteKind.COUNT_OF_ALL.note(describe(node.upper or node)))
         if node.operator in ("max", "min"):
@@ -354,6 +379,27 @@ class Evaluator:
             term = self.at(**{letter: place})(node.body)
             total = add(total, term) if is_sum else multiply(total, term)
         return total
+
+    def _to_infinity(self, node: BigOperator) -> Value:
+        """Σ from n = a to ∞ of something that depends on the number n."""
+        if not isinstance(node.lower, Number) or node.lower.value.denominator != 1 or self.scope.setting.is_complex:
+            raise NotUnderstood("Only sums from a whole number to infinity are supported.")
+        meaning = _bound_number(node.index)
+        certain = self._certain(scope=self.scope.with_meaning(meaning))
+
+        def term(number: int) -> np.ndarray:
+            arguments = {**certain.arguments, (id(meaning), None): Value(BALLS.number(Fraction(number)))}
+            return certain._with_arguments(arguments)(node.body).array
+
+        return self._rounded(Value(sum_to_infinity(term, int(node.lower.value))))
+
+    def _shape_of(self, symbol: Symbol) -> tuple[int, int] | None:
+        """The shape of a vector or matrix that a formula defines, of which a sum names entries."""
+        found = self.scope.lookup(symbol)
+        if not self.scope.setting.is_own or found is None or found.meaning.formula is None:
+            return None
+        value = self(symbol)
+        return None if value.is_identity or value.is_scalar else value.shape
 
     def _extreme_over(self, node: BigOperator, letter: str, places: Sequence[int]) -> Value:
         """The largest or the smallest of some members."""
@@ -447,6 +493,8 @@ class Evaluator:
         value, arithmetic = self(node.body), self.arithmetic
         if node.order == 0 and value.is_scalar:
             return Value(arithmetic.absolute(value.array))
+        if node.order == 0 and value.shape[0] == value.shape[1]:
+            return self(Apply("det", (node.body,)))
         if node.order in (1, -1) and 1 not in value.shape:
             raise NotUnderstood("This norm of a matrix is not supported.")
         if node.order == 1:
@@ -462,7 +510,7 @@ class Evaluator:
         return inner(self(node.left), self(node.right), self.arithmetic)
 
     def _matrix(self, node: Matrix) -> Value:
-        blocks = [[self(cell).array for cell in row] for row in node.rows]
+        blocks = [[self(cell).array for cell in row] for row in _filled(node, self.scope, self.instance)]
         draws = max(block.shape[0] for row in blocks for block in row)
         filled = [[np.broadcast_to(block, (draws, *block.shape[1:])) for block in row] for row in blocks]
         try:
@@ -505,12 +553,25 @@ class Evaluator:
         if node.function == "density":
             return self._density(*node.arguments)
         arguments = [self(argument) for argument in node.arguments]
+        if node.function == "softmax" and len(arguments) == 1 and arguments[0].is_scalar:
+            return self._softmax_over_index(node.arguments[0], arguments[0])
         if node.function in OF_SEVERAL and len(arguments) > 1:
             combine = OF_SEVERAL[node.function]
             return reduce(lambda total, value: combine(total, value, self.arithmetic), arguments)
         if len(arguments) != 1:
             raise NotUnderstood(f"{node.function} takes one argument.")
         return of_one(node.function, arguments[0], self.arithmetic)
+
+    def _softmax_over_index(self, node: Expression, one: Value) -> Value:
+        """The softmax(s_i) of one score among those that its index picks: e^{s_i}/Σ_j e^{s_j}."""
+        letters = [letter for letter in letters_in(node) if letter in self.indices]
+        if len(letters) != 1:
+            raise NotUnderstood("Can't take the softmax of a single number.")
+        size = ranges([node], self.scope)[letters[0]]
+        scores = [self.at(**{letters[0]: place})(node) for place in range(self.instance.size(size))]
+        exp = self.arithmetic.exp
+        total = reduce(add, (Value(exp(score.array - one.array)) for score in scores))
+        return Value(1 / total.array)
 
     def _apply_defined(self, node: Apply) -> Value:
         """A function that the problem defines, its arguments put in."""
@@ -551,7 +612,8 @@ class Evaluator:
         scope = self.scope
         for source in loss.sources:
             meaning = gradient_meaning(loss.gradient(source).name, self(source).shape)
-            scope = replace(scope, own={**scope.own, meaning.name: meaning})
+            if meaning.name not in scope.own:  # the text may give a value
+                scope = replace(scope, own={**scope.own, meaning.name: meaning})
         inside = self._elsewhere(scope=scope, losses={})
         if variable in loss.sources:
             gradient = Scripted(loss.gradient(variable), bottom.subscripts) if variable != bottom else None
@@ -593,7 +655,7 @@ class Evaluator:
     def _check_dependence(self, meaning: SymbolMeaning, top: Expression) -> None:
         """Raises NotUnderstood where nothing says how the top depends on a symbol, or where it does in several ways."""
         held = self.scope.with_meaning(replace(meaning, formula=None)).reach(top)
-        if meaning.key not in held or not held.isdisjoint(self.scope.setting.undeclared):
+        if meaning.key not in held or not held.isdisjoint(self.scope.setting.undeclared.difference(self.scope.own)):
             raise NotUnderstood(f"It is not known how this depends on '{meaning.key}'.")
         if any(name.startswith("∂") for name in held):  # of a loss, by what it is made of
             return
@@ -615,9 +677,10 @@ class Evaluator:
             moved[:, entry[0], entry[1]] += sign * step[0, 0, 0]
             arguments = {**self.arguments, (id(variable.meaning), place): Value(moved)}
             value = self._with_arguments(arguments)(top)
+            num_draws = max(len(point), len(value.array))
             if 1 not in value.shape or value.is_identity:
                 raise NotUnderstood("Derivatives of matrices are not supported.")
-            values.append(np.broadcast_to(value.array, (len(point), *value.shape)).reshape(len(point), -1))
+            values.append(np.broadcast_to(value.array, (num_draws, *value.shape)).reshape(num_draws, -1))
         return (values[0] - values[1]) / (2 * step[0, 0, 0])
 
     # -- integrals -----------------------------------------------------------------------------------------------------
@@ -632,6 +695,7 @@ class Evaluator:
             return certain._with_arguments({**certain.arguments, (id(meaning), None): Value(x)})(node.body)
 
         one = BALLS.number(1)
+        self._use(_COST_OF_A_QUADRATURE)
         return self._rounded(over_interval(at, ends, 0 * one, one))
 
     def _limit(self, limit: Expression) -> np.ndarray | None:
@@ -784,12 +848,18 @@ class Evaluator:
 
     def _mean_of(self, factors: tuple[Expression, ...], chance: "_Chance") -> Value:
         """The mean of a quantity, or of the product of two."""
-        numbers = self._random_numbers(factors, chance)
 
         def at(inside: Evaluator) -> Value:
             return inside(factors[0]) if len(factors) == 1 else centred_product(*map(inside, factors))
 
+        if self.chances and chance == _ALL:
+            return self._mean_over_outcomes(at)
+        numbers = self._random_numbers(factors, chance)
+
         if len(numbers) == 1 and isinstance(numbers[0].meaning.law, Distribution):
+            number = numbers[0].meaning
+            if number.is_number and factors == (Symbol(number.name),) and not chance.bounds:
+                return self._rounded(self._certain()._valued_law(numbers[0].meaning.law).mean)
             return self._mean_in_one(numbers[0], at, chance.bounds)
         if chance.bounds:
             raise NotUnderstood("A condition on several random numbers is not supported.")
@@ -798,6 +868,26 @@ class Evaluator:
             numbers=numbers, laws=laws, law_number=self.scope.setting.law_number, arithmetic=self.arithmetic
         )
         return part.mean(lambda values: at(self._with_arguments({**self.arguments, **values})))
+
+    def _mean_over_outcomes(self, at: Callable[["Evaluator"], Value]) -> Value:
+        """A mean where nothing says how symbols are random: together they have a few outcomes, at which all differ."""
+        total: Value | None = None
+        for place, weight in enumerate(_WEIGHTS):
+            outcome = replace(self.instance, seed=self.instance.seed + _OTHER_SEEDS * (place + 1))
+            arguments = dict(self.arguments)
+            for meaning in (self.scope.meanings[name] for name in sorted(self.chances)):
+                array = outcome.draw(meaning, self.arithmetic)
+                if meaning.over is None:
+                    arguments[id(meaning), None] = Value(array)
+                else:
+                    arguments |= {(id(meaning), member): Value(array[:, member]) for member in range(array.shape[1])}
+            value = at(self._with_arguments(arguments))
+            if value.is_identity:
+                raise NotUnderstood("The size of this matrix is not known.")
+            part = multiply(Value(self.arithmetic.number(weight)), value)
+            total = part if total is None else add(total, part)
+        assert total is not None
+        return total
 
     def _random_numbers(self, nodes: Sequence[Expression], chance: "_Chance") -> list[RandomNumber]:
         """The random numbers that expressions depend on and nothing holds; those of a condition if it is a mean."""
@@ -820,6 +910,7 @@ class Evaluator:
         certain = self._certain()
         law = number.meaning.law
         assert law is not None
+        self._use(_COST_OF_A_QUADRATURE)
         found, key = certain._valued_law(law), (id(number.meaning), number.place)
         if not found.is_of_a_number:
             raise NotUnderstood("The law of this number is not one of numbers.")
@@ -992,13 +1083,31 @@ def _without_ellipsis(node: Sum) -> Expression:
         raise NotUnderstood("It is not clear which index the ellipsis runs over.")
     name, upper = next(iter(uppers.items()))
     letter = "i" if name != "i" else "l"
-    return BigOperator("sum", letter, (), Number(Fraction(1)), upper, _with_index(last, name, letter))
+    return BigOperator("sum", letter, (), Number(Fraction(1)), upper, _with_index(last, name, Symbol(letter)))
 
 
-def _with_index(node: Any, name: str, letter: str) -> Any:
-    """The tree with the subscript `name` replaced by `letter`."""
+def _filled(node: Matrix, scope: Scope, instance: Instance) -> Sequence[Sequence[Expression]]:
+    """The rows of a matrix; x_1, x_2, …, x_n in a column or a row are all that the last one counts."""
+    cells = list(node.rows[0]) if len(node.rows) == 1 else [row[0] for row in node.rows if len(row) == 1]
+    is_listed = len(cells) > 2 and isinstance(cells[-2], Dots) and len(cells) == len(node.rows) * len(node.rows[0])
+    if not is_listed:
+        return node.rows
+    last = cells[-1]
+    uppers = {describe(script): script for symbol in symbols(last) for script in symbol.subscripts}
+    sizes = [name for name in uppers if name in scope.setting.sizes]
+    if len(sizes) != 1 or any(isinstance(cell, Dots) for cell in cells[:-2]):
+        raise NotUnderstood("It is not clear what this ellipsis stands for.")
+    counts = range(1, instance.size(sizes[0]) + 1)
+    filled = [_with_index(last, sizes[0], Number(Fraction(count))) for count in counts]
+    if any(cell != filled[place] for place, cell in enumerate(cells[:-2]) if place < len(filled)):
+        raise NotUnderstood("It is not clear what this ellipsis stands for.")
+    return [filled] if len(node.rows) == 1 else [[cell] for cell in filled]
+
+
+def _with_index(node: Any, name: str, letter: Expression) -> Any:
+    """The tree with the subscript `name` replaced by another."""
     if isinstance(node, Symbol):
-        scripts = tuple(Symbol(letter) if describe(script) == name else script for script in node.subscripts)
+        scripts = tuple(letter if describe(script) == name else script for script in node.subscripts)
         return Symbol(node.name, scripts)
     if isinstance(node, tuple):
         return tuple(_with_index(item, name, letter) for item in node)

@@ -153,7 +153,7 @@ def _confirmed(instances: Instances, failing: Instance) -> Finding:
             "A side is undefined for some inputs: it divides by zero, or takes the logarithm of zero or less."
         )
     if is_blurred:
-        raise NotUnderstood("Rounding hides whether the two sides agree.")
+        raise UndefinedSide("Rounding hides whether the two sides agree.")
     return Finding(kind="true", reason="True to 50 digits for all random inputs tried", method="interval arithmetic")
 
 

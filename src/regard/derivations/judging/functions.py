@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from operator import methodcaller
 from typing import Any
 
@@ -15,9 +16,14 @@ _IN_BOTH = {name: name for name in ("exp", "log", "sqrt", "sin", "cos", "tanh", 
     "re": "real",
     "im": "imag",
 }
+_LARGEST_FACTORIAL = 170
 # In floats and in balls, where the arithmetics have no such function.
 _SEPARATE: Mapping[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "factorial": (lambda x: math.gamma(x + 1), lambda ball: (ball + 1).gamma()),
+    "factorial": (lambda x: math.gamma(x + 1) if x < _LARGEST_FACTORIAL else math.inf, lambda ball: (ball + 1).gamma()),
+    "tan": (math.tan, methodcaller("tan")),
+    "arctan": (math.atan, methodcaller("atan")),
+    "arcsin": (lambda x: math.asin(x) if abs(x) <= 1 else math.nan, methodcaller("asin")),
+    "arccos": (lambda x: math.acos(x) if abs(x) <= 1 else math.nan, methodcaller("acos")),
     "floor": (math.floor, methodcaller("floor")),
     "ceiling": (math.ceil, methodcaller("ceil")),
     "sign": (lambda x: float(np.sign(x)), methodcaller("sgn")),
@@ -33,6 +39,12 @@ def of_one(function: str, x: Value, arithmetic: Arithmetic) -> Value:
         return Value(_by_entry(function, x, arithmetic))
     if function == "softmax" or (function == "\\sigma" and not x.is_scalar):
         return _softmax(x, arithmetic)
+    if function == "\\Phi":
+        half = arithmetic.number(Fraction(1, 2))
+        return Value(half + half * arithmetic.erf(x.array / arithmetic.sqrt(arithmetic.number(2))))
+    if function == "rank":
+        ranks = np.linalg.matrix_rank(_midpoints(x.array))
+        return Value(arithmetic.array(ranks.astype(float).reshape(-1, 1, 1)))
     if function in ("\\sigma", "sigmoid"):
         return Value(1 / (1 + arithmetic.exp(-x.array)))
     if function in _OF_MATRICES and not x.is_identity:
@@ -40,6 +52,15 @@ def of_one(function: str, x: Value, arithmetic: Arithmetic) -> Value:
     if function == "mean" and not x.is_scalar:
         return Value(np.sum(x.array, axis=(1, 2), keepdims=True) / (x.shape[0] * x.shape[1]))
     raise NotUnderstood(f"The function {function} is not supported here.")
+
+
+def _midpoints(array: np.ndarray) -> np.ndarray:
+    """Floats near the entries, which a rank is taken of: random draws have the same one."""
+    if array.dtype != object:
+        return array
+    return np.array(
+        [float(ball.real.mid()) if isinstance(ball, acb) else float(ball.mid()) for ball in array.flat]
+    ).reshape(array.shape)
 
 
 def _by_entry(function: str, x: Value, arithmetic: Arithmetic) -> np.ndarray:
@@ -138,9 +159,11 @@ def _outer(left: Value, right: Value, _arithmetic: Arithmetic) -> Value:
 
 
 def _binomial(top: Value, bottom: Value, arithmetic: Arithmetic) -> Value:
-    above, below, rest = (
-        of_one("factorial", value, arithmetic).array for value in (top, bottom, add(top, bottom.negated()))
-    )
+    parts = (top, bottom, add(top, bottom.negated()))
+    if not arithmetic.is_certified:
+        above, below, rest = (np.vectorize(math.lgamma, otypes=[float])(part.array + 1) for part in parts)
+        return Value(np.exp(above - below - rest))
+    above, below, rest = (of_one("factorial", part, arithmetic).array for part in parts)
     return Value(above / (below * rest))
 
 

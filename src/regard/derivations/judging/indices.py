@@ -1,7 +1,8 @@
 """Indices: which letters run freely, what a sum runs over, and which conditions they are under."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -88,16 +89,26 @@ def satisfies(condition: Expression, indices: Mapping[str, int], instance: Insta
     return not places or condition.sign not in ORDERS or ORDERS[condition.sign](left, places[0])
 
 
-def index_range(
-    node: BigOperator, scope: Scope, indices: Mapping[str, int], instance: Instance, excluded: Sequence[str]
-) -> tuple[str, Sequence[int]]:
+@dataclass(frozen=True, kw_only=True)
+class SumContext:
+    """What the range of a sum depends on: the indices set outside, members to leave out, and shapes of symbols."""
+
+    scope: Scope
+    indices: Mapping[str, int]
+    instance: Instance
+    excluded: Sequence[str]
+    shape_of: Callable[[Symbol], tuple[int, int] | None]
+
+
+def index_range(node: BigOperator, context: SumContext) -> tuple[str, Sequence[int]]:
     """The letter that a sum runs over, and the places it takes: a range where the sum has no conditions."""
+    scope, indices, instance = context.scope, context.indices, context.instance
     setting = scope.setting
     letter = node.index or _unnamed_index(node, setting, indices)
     is_from_zero = isinstance(node.lower, Number) and node.lower.value == 0
     first = 0 if node.lower is None or is_from_zero else index_value(node.lower, indices, instance)
     if node.upper is None or is_unknown_count(node.upper, scope, indices):
-        last = _size_of(node, letter, scope, instance) - 1
+        last = _size_of(node, letter, context) - 1
     else:
         last = index_value(node.upper, indices, instance) + is_from_zero
     if not node.conditions:
@@ -106,7 +117,7 @@ def index_range(
         raise NotUnderstood("This is too long to add up.")
     labels = [part for part in node.conditions if isinstance(part, Label)]
     if labels:
-        avoid = {instance.fixed_index(name) for name in (excluded or setting.fixed)}
+        avoid = {instance.fixed_index(name) for name in (context.excluded or setting.fixed)}
         return letter, [place for place in range(first, last + 1) if place not in avoid]
     return letter, [
         place
@@ -131,12 +142,16 @@ def _unnamed_index(node: BigOperator, setting: Setting, indices: Mapping[str, in
     return (unused or free or fixed or ["·"])[0]
 
 
-def _size_of(node: BigOperator, letter: str, scope: Scope, instance: Instance) -> int:
+def _size_of(node: BigOperator, letter: str, context: SumContext) -> int:
+    scope, instance = context.scope, context.instance
     for symbol in symbols(node.body):
         is_picked = any(isinstance(script, Symbol) and script.name == letter for script in symbol.subscripts)
         over = _range_of(symbol, letter, scope) if is_picked else None
         if over is not None:
             return instance.size(over)
+        shape = context.shape_of(Symbol(symbol.name)) if is_picked and not scope.knows(symbol) else None
+        if shape is not None:
+            return shape[min(_place_of(letter, symbol), 1)] if len(symbol.subscripts) > 1 else max(shape)
     size = scope.setting.free.get(letter) or next(iter(scope.setting.free.values()), None)
     if size is None:
         raise NotUnderstood("It is not clear what this sum runs over.")
@@ -161,8 +176,12 @@ def _range_of(symbol: Symbol, letter: str, scope: Scope) -> str | None:
     whole = scope.lookup(Symbol(symbol.name))
     if whole is None or whole.meaning.formula is not None or whole.meaning.is_number:
         return None
-    place = [isinstance(script, Symbol) and script.name == letter for script in symbol.subscripts].index(True)
-    return whole.meaning.shape[min(place, 1)]
+    return whole.meaning.shape[min(_place_of(letter, symbol), 1)]
+
+
+def _place_of(letter: str, symbol: Symbol) -> int:
+    """Whether a letter is the first or the second below a symbol."""
+    return [isinstance(script, Symbol) and script.name == letter for script in symbol.subscripts].index(True)
 
 
 def assignments(

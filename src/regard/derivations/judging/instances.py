@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.derivations.judging.setting import UNNAMED, Assumption, Setting, SymbolMeaning
+from regard.derivations.judging.setting import UNNAMED, Assumption, Setting, Size, SymbolMeaning
 from regard.derivations.judging.values import Arithmetic
 from regard.derivations.notation.tokens import NotUnderstood
 
@@ -24,20 +24,27 @@ _MOST_ENTRIES = 20_000
 
 # -- sizes -------------------------------------------------------------------------------------------------------------
 @lru_cache(maxsize=256)
-def choose_sizes(setting: Setting, larger: int = 0) -> Mapping[str, int]:
-    """A different number for each size, a prime while they last, even where it must be; `larger` skips as many."""
+def choose_sizes(setting: Setting, larger: int = 0, used: frozenset[str] | None = None) -> Mapping[str, int]:
+    """A different number for each size, a prime while they last, even where it must be; `larger` skips as many.
+
+    Where there are more sizes than numbers, those that are not `used` share the last one.
+    """
     sizes: dict[str, int] = {}
-    for name, size in sorted(
-        setting.sizes.items(), key=lambda item: len(item[1].above) + 9 * (item[1].twice is not None)
-    ):
+
+    def order(item: tuple[str, Size]) -> tuple[bool, int]:
+        is_unused = used is not None and item[0] not in used
+        return is_unused, len(item[1].above) + 9 * (item[1].twice is not None)
+
+    for name, size in sorted(setting.sizes.items(), key=order):
         if size.twice is not None:
             sizes[name] = 2 * sizes[size.twice]
             continue
         least = max([size.minimum, sum(sizes.get(other, 0) for other in size.above)])
         candidates = [2 * number if size.is_even else number for number in (*_PRIMES, *_MORE_SIZES)]
         fitting = [number for number in candidates if number >= least and number not in sizes.values()]
-        if not fitting:
+        if not fitting and (used is None or name in used):
             raise NotUnderstood("Too many sizes are declared here")
+        fitting = fitting or candidates[-1:]
         sizes[name] = fitting[min(larger, len(fitting) - 1)]
     return sizes
 

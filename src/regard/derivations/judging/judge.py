@@ -5,10 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from flint import ctx
 
+from regard.derivations.judging.calculus import losses_in
 from regard.derivations.judging.corrections import correction
 from regard.derivations.judging.evaluator import Evaluator
 from regard.derivations.judging.exact import UndefinedSide, decide_exact, decide_printed, holds_decimals
@@ -29,7 +31,15 @@ from regard.derivations.judging.limits import decide_by_chance, decide_growth, d
 from regard.derivations.judging.memory import current_memory
 from regard.derivations.judging.premises import under_premises
 from regard.derivations.judging.probability import NUM_LAWS
-from regard.derivations.judging.relations import Instances, ReadRelation, Relation, Sides, readings, spell
+from regard.derivations.judging.relations import (
+    Instances,
+    ReadRelation,
+    Relation,
+    Sides,
+    readings,
+    spell,
+    unexplained_chances,
+)
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, MomentLaw, Size, SymbolMeaning
 from regard.derivations.judging.shapes import SCALAR, Shape, declared_as, well_shaped
@@ -37,6 +47,7 @@ from regard.derivations.judging.simplification import leaves_out_only_what_vanis
 from regard.derivations.judging.values import BALLS, FLOATS, ORDERS, ROUNDED, IllShaped, Work
 from regard.derivations.notation.syntax import (
     Apply,
+    BigOperator,
     Expression,
     Extremum,
     Infinity,
@@ -57,18 +68,20 @@ from regard.derivations.notation.syntax import (
     symbols,
     walk,
 )
-from regard.derivations.notation.tokens import NotUnderstood
+from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
 
 PRECISION = 320
 _MOST_UNKNOWN = 3
 _MOST_KINDS = 4
+_DIGITS = 3  # in a group of thousands
+_EITHER_SIGN = {"\\pm": "+-", "±": "+-", "\\mp": "-+", "∓": "-+"}
 _OF_LAWS = ("kl", "entropy", "cross-entropy", "density", "probability")
 _OF_MATRICES = ("trace", "det", "softmax", "diag", "rank", "span")
 _LARGE, _SMALL = (512.0,), (512.0**-8,)
 _ROUNDING = 0.02
 _STEPS = (4, -4, 1, -1, Fraction(1, 64), -Fraction(1, 64), Fraction(1, 4096), -Fraction(1, 4096))
 _MOST_CORRECTED = 3  # readings of a failure
-_WORK_ON_CORRECTIONS = 5_000_000
+_WORK_ON_CORRECTIONS = 20_000_000
 
 
 def decide(sides: Sides, scope: Scope) -> Finding:
@@ -83,7 +96,13 @@ def decide(sides: Sides, scope: Scope) -> Finding:
 
 
 def _decide(sides: Sides, scope: Scope) -> Finding:
+    if any(token.text in _EITHER_SIGN for token in (*sides.left, *sides.right)):
+        return _decide_both_signs(sides, scope)
+    if any(map(_may_be_thousands, (*sides.left, *sides.right))):
+        return _decide_both_commas(sides, scope)
     if scope.setting.is_own:
+        if (by_some := _decide_bare_gradients(sides, scope)) is not None:
+            return by_some
         if scope.setting.ones is None and (sized := _with_sized_ones(sides, scope)) is not None:
             return _decide(sides, sized)
         if (found := _decide_for_kinds(sides, scope) or _decide_for_laws(sides, scope)) is not None:
@@ -100,6 +119,86 @@ def _decide(sides: Sides, scope: Scope) -> Finding:
     if not wider.is_true or _may_be_matrices(unknown, sides.expressions(scope), scope):
         return finding
     return wider.with_notes([NoteKind.ANY_NUMBER.note(", ".join(unknown))])
+
+
+def _decide_both_signs(sides: Sides, scope: Scope) -> Finding:
+    """The finding on a relation with ±: true if it is for the upper and for the lower sign, false if it is for both."""
+    findings = []
+    for place in (0, 1):
+        left, right = (
+            tuple(
+                replace(t, kind="symbol", text=_EITHER_SIGN[t.text][place]) if t.text in _EITHER_SIGN else t
+                for t in side
+            )
+            for side in (sides.left, sides.right)
+        )
+        findings.append(_decide(replace(sides, left=left, right=right), scope))
+    upper, lower = findings
+    if upper.is_true == lower.is_true and upper.is_false == lower.is_false:
+        return upper
+    return Finding(kind="unknown", reason="True for one of the two signs only")
+
+
+def _may_be_thousands(token: Token) -> bool:
+    """True for 786{,}432, which is a number of thousands or has a decimal comma."""
+    whole, _, digits = token.text.partition(".")
+    is_comma = token.end - token.start == len(token.text) + len("{,}") - 1
+    return token.kind == "number" and is_comma and len(digits) == _DIGITS and len(whole) <= _DIGITS and whole[:1] != "0"
+
+
+def _decide_both_commas(sides: Sides, scope: Scope) -> Finding:
+    """The finding where a comma may be one of thousands: true if it is in one way, false if it is in both."""
+    left, right = (
+        tuple(replace(t, text=t.text.replace(".", ""), end=t.start) if _may_be_thousands(t) else t for t in side)
+        for side in (sides.left, sides.right)
+    )
+    thousands = _decide(replace(sides, left=left, right=right), scope)
+    if thousands.is_true:
+        return thousands
+    left, right = (
+        tuple(replace(t, end=t.start) if _may_be_thousands(t) else t for t in side)
+        for side in (sides.left, sides.right)
+    )
+    decimal = _decide(replace(sides, left=left, right=right), scope)
+    return decimal if decimal.is_true or thousands.is_false else thousands
+
+
+def _decide_bare_gradients(sides: Sides, scope: Scope) -> Finding | None:
+    """The finding where ∇ names no variable: true if it is by one that is left open; None without such a ∇."""
+    tokens = (*sides.left, *sides.right)
+    is_bare = any(one.text == "\\nabla" and other.text not in ("_", "^") for one, other in pairwise(tokens))
+    if not is_bare or _is_readable(sides, scope):
+        return None
+    letters = [Symbol(token.text.removeprefix("\\")) for token in tokens if token.kind == "letter"]
+    reached = {name for letter in letters for name in (*scope.reach(letter), describe(letter))}
+    meanings = {name: scope.meanings[name] for name in sorted(reached) if name in scope.meanings}
+    open_names = [name for name, each in meanings.items() if each.formula is None and each.index is None]
+    for name in open_names[:_MOST_UNKNOWN]:
+        by = tuple(tokenize(f"_{{{name}}}" if len(name) == 1 else f"_{{\\{name}}}"))
+        left, right = (tuple(_with_variable(side, by)) for side in (sides.left, sides.right))
+        try:
+            finding = _decide(replace(sides, left=left, right=right), scope)
+        except NotUnderstood:
+            continue
+        if finding.is_true:
+            return finding
+    return not_understood("It is not clear which variable this gradient is by")
+
+
+def _is_readable(sides: Sides, scope: Scope) -> bool:
+    try:
+        sides.expressions(scope)
+    except NotUnderstood:
+        return False
+    return True
+
+
+def _with_variable(side: Sequence[Token], by: Sequence[Token]) -> Iterator[Token]:
+    """A side with a variable below each ∇ that has none."""
+    for place, token in enumerate(side):
+        yield token
+        if token.text == "\\nabla" and (place + 1 == len(side) or side[place + 1].text not in ("_", "^")):
+            yield from (replace(each, start=token.end, end=token.end) for each in by)
 
 
 def _with_sized_ones(sides: Sides, scope: Scope) -> Scope | None:
@@ -271,6 +370,13 @@ def _decide_readings(sides: Sides, scope: Scope) -> Finding:
     reads = [read, *(other for finding, other in failures if finding.is_false and other is not read)]
     is_ill_shaped = failure.kind == "ill-shaped"
     failure = replace(failure, explained_by=partial(_explanations, reads, is_ill_shaped=is_ill_shaped))
+    for loss in losses_in((read.relation.left, read.relation.right), scope).values() if failure.is_false else ():
+        if not loss.targets:
+            names = ", ".join(map(describe, loss.sources))
+            return not_understood(f"It is not known how {loss.name} depends on {names}")
+    if failure.is_false and (names := unexplained_chances((read.relation.left, read.relation.right), scope)):
+        reason = f"Not true for every law of {', '.join(map(spell, sorted(names)))}, of which nothing is said"
+        return Finding(kind="unknown", reason=reason)
     return _open_if_undeclared(failure, sides, scope)
 
 
@@ -373,7 +479,9 @@ def _without_infinity(read: ReadRelation) -> ReadRelation:
 
 def _holds_infinity(node: Expression) -> bool:
     """True if an ∞ stands inside an expression that is more than ∞."""
-    limits = {id(limit) for inner in walk(node) if isinstance(inner, Integral) for limit in _ends(inner)}
+    inner_nodes = list(walk(node))
+    limits = {id(limit) for inner in inner_nodes if isinstance(inner, Integral) for limit in _ends(inner)}
+    limits |= {id(inner.upper) for inner in inner_nodes if isinstance(inner, BigOperator)}
     return any(isinstance(inner, Infinity) and id(inner) not in limits for inner in walk(node) if inner is not node)
 
 

@@ -4,6 +4,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -28,22 +29,27 @@ from regard.derivations.judging.values import (
 )
 from regard.derivations.notation.parser import Reading, parse
 from regard.derivations.notation.syntax import (
+    Apply,
     BigOperator,
     Condition,
     Derivative,
+    Expectation,
     Expression,
     Label,
     Number,
     Ones,
     describe,
     letters_in,
+    mapped,
     symbols,
     walk,
 )
 from regard.derivations.notation.tokens import GREEK, NotUnderstood, Token
 
+_ZERO = Number(Fraction(0))
 _MAY_GO_BARE = ("sin", "cos", "log", "exp")
 _LARGEST_SIZE = 128
+_MANY_SIZES = 8
 _WIDENED, _CLEAR_LEAD = (1.0, 6.0, 40.0), 0.15
 # How far each premise is met, by the gap between its sides: above 0 if it is.
 PICKING: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -121,15 +127,13 @@ class Instances:
 
     @cached_property
     def _losses(self) -> Mapping[str, Loss]:
-        """The losses that nothing defines; NotUnderstood if nothing says what one depends on."""
-        if not self.scope.setting.is_own:
-            return {}
-        losses = losses_in(self.sides, self.scope)
-        for loss in losses.values():
-            if not loss.targets and self.relation.left != self.relation.right:
-                names = ", ".join(map(describe, loss.sources))
-                raise NotUnderstood(f"It is not known how {loss.name} depends on {names}.")
-        return losses
+        """The losses that nothing defines."""
+        return losses_in(self.sides, self.scope) if self.scope.setting.is_own else {}
+
+    @cached_property
+    def chances(self) -> frozenset[str]:
+        """The symbols that are random in a way that nothing says."""
+        return unexplained_chances(self.sides, self.scope)
 
     def pairs(self, instance: Instance, arithmetic: Arithmetic) -> Iterator[Pair]:
         """Both sides for each telling assignment of the free indices; a member that is out of range is passed over."""
@@ -141,6 +145,7 @@ class Instances:
             convention=convention,
             work=self.work,
             losses=self._losses,
+            chances=self.chances,
         )
         chosen = assignments(
             self._letters,
@@ -197,19 +202,27 @@ class Instances:
         particular = self.scope.sizes
         if any(size > _LARGEST_SIZE for size in particular.values()):
             particular = self._without_large(particular)
-        sizes = with_particular(setting, choose_sizes(setting, larger), particular)
+        used = self._used_sizes if len(setting.sizes) > _MANY_SIZES else None
+        sizes = with_particular(setting, choose_sizes(setting, larger, used), particular)
         return Instance(setting=setting, sizes=sizes, **changes)
 
     def _without_large(self, particular: Mapping[str, int]) -> Mapping[str, int]:
         """The particular sizes without large ones that the relation has nothing to do with."""
-        meanings = self.scope.meanings
-        used = {letter for side in self.sides for letter in letters_in(side)}
-        for name in self.reached & meanings.keys():
-            used |= {*meanings[name].shape, meanings[name].over or ""}
+        used = self._used_sizes
         for name, size in particular.items():
             if size > _LARGEST_SIZE and name in used:
                 raise NotUnderstood(f"{name} = {size} is too large to try.")
         return {name: size for name, size in particular.items() if size <= _LARGEST_SIZE}
+
+    @cached_property
+    def _used_sizes(self) -> frozenset[str]:
+        """The sizes that the relation names, and those of its symbols."""
+        meanings = self.scope.meanings
+        used = {letter for side in self.sides for letter in letters_in(side)}
+        used |= {describe(symbol) for side in self.sides for symbol in symbols(side)}
+        for name in self.reached & meanings.keys():
+            used |= {*meanings[name].shape, meanings[name].over or ""}
+        return frozenset(used)
 
     def _picked(self, instance: Instance) -> Instance:
         """The instance with draws that meet the premises, by a clear lead if there are such draws."""
@@ -232,6 +245,26 @@ class Instances:
             if meaning is not None and meaning.formula is None and meaning.is_number and meaning.index is None:
                 parts.append(f"{spell(name)} = {show_ball(instance.draw(meaning, BALLS)[draw, 0, 0])}")
         return ", ".join(parts)
+
+
+def unexplained_chances(sides: Sequence[Expression], scope: Scope) -> frozenset[str]:
+    """The symbols that stand only inside means and variances, where nothing says how any of them is random."""
+    if not scope.setting.is_own:
+        return frozenset()
+    inside = [node for side in sides for node in walk(side) if is_moment(node)]
+    meanings = {name: scope.meanings[name] for name in scope.reach(*inside) if name in scope.meanings} if inside else {}
+    if not meanings or any(meaning.law is not None or meaning.is_law for meaning in meanings.values()):
+        return frozenset()
+    outside = scope.reach(*(mapped(side, lambda node: _ZERO if is_moment(node) else node) for side in sides))
+    drawn = {name for name, meaning in meanings.items() if meaning.formula is None} - outside
+    large = {name for name in drawn if name[0].isupper()}  # X is random, a and b are not
+    return frozenset(large or drawn)
+
+
+def is_moment(node: Expression) -> bool:
+    """True for E[x], Var(x) and Cov(x, y) without a law or a condition."""
+    body = node.body if isinstance(node, Expectation) and not node.given and node.law is None else node
+    return isinstance(body, Apply) and body.function in ("mean", "var", "cov")
 
 
 def spell(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from regard.core.errors import RegardError
 from regard.derivations.judging.findings import Note, NoteKind
-from regard.derivations.judging.setting import AnyLaw, MomentLaw, Setting, SymbolMeaning, keeping_apart
+from regard.derivations.judging.setting import AnyLaw, Kind, MomentLaw, Setting, SymbolMeaning, keeping_apart
 from regard.derivations.notation.parser import Reading
 from regard.derivations.notation.syntax import (
     BigOperator,
@@ -85,6 +85,20 @@ class Scope:
         own = {key: meaning for key, meaning in self.own.items() if key != name}
         return replace(self, own=own, opaque=self.opaque | {name})
 
+    def freed(self, kinds: Mapping[str, tuple[Kind, ...]]) -> "Scope":
+        """The scope in which some of the author's symbols may be anything of their kinds, whatever was said of them."""
+        setting = self.setting
+        known = {**setting.symbols, **self.own}
+        open_ = {key: replace(known.get(key, SymbolMeaning(name=key)), formula=None, law=None) for key in kinds}
+        free = replace(
+            setting,
+            symbols={**setting.symbols, **open_},
+            undeclared=setting.undeclared.union(kinds),
+            kinds={**setting.kinds, **kinds},
+        )
+        own = {key: each for key, each in self.own.items() if key not in kinds}
+        return replace(self, setting=free, own=own, opaque=self.opaque.difference(kinds))
+
     def reseeded(self) -> "Scope":
         """The scope with every symbol drawn anew."""
         return replace(self, setting=replace(self.setting, seed=self.setting.seed + 1))
@@ -99,6 +113,8 @@ class Scope:
         """How to read formulas here; a bracket after one of the problem's functions, or a free σ, holds arguments."""
         is_free = not any(name.split("_")[0] == "sigma" for name in self.meanings)
         functions = frozenset(self.setting.functions) | ({"\\sigma"} if is_free else frozenset())
+        if self.setting.has_usual_functions:
+            functions |= {"\\sigma", "\\Phi"}
         opaque = self.setting.opaque_functions - functions
         laws = frozenset(key for key, meaning in self.meanings.items() if meaning.is_law)
         return Reading(functions=functions, opaque=opaque, laws=laws, is_complex=self.setting.is_complex)
@@ -250,12 +266,19 @@ class Scope:
         function = node.name if isinstance(node, Symbol) else getattr(node, "function", None)
         if function is not None and function in self.setting.functions:
             named.append((f"{function}()", [self.setting.functions[function].formula]))
+            if self.setting.functions[function].is_subscripted:
+                return named
         found = (self.lookup(node) or self.lookup(Symbol(node.name))) if isinstance(node, Symbol) else None
-        if found is not None:
-            meaning = found.meaning
+        meaning = found.meaning if found is not None else self._family_of(node)
+        if meaning is not None:
             members = self.member_formulas.get(meaning.name, {}).values() if meaning.index else ()
             named.append((meaning.key, [*formulas_behind(meaning), *members]))
         return named
+
+    def _family_of(self, node: Expression) -> SymbolMeaning | None:
+        """The family whose members a bare letter stands for all at once: that of z_i for z."""
+        is_bare = isinstance(node, Symbol) and not node.subscripts and not self.is_constant(node)
+        return self.family(node.name) if is_bare and isinstance(node, Symbol) else None
 
 
 def formulas_behind(meaning: SymbolMeaning) -> tuple[Expression, ...]:

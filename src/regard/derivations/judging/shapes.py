@@ -18,6 +18,8 @@ from regard.derivations.notation.syntax import (
     Cases,
     Derivative,
     Distribution,
+    Dots,
+    Expectation,
     Expression,
     Extremum,
     Identity,
@@ -37,6 +39,8 @@ from regard.derivations.notation.syntax import (
     Symbol,
     Transpose,
     describe,
+    letters_in,
+    symbols,
     walk,
 )
 
@@ -44,10 +48,15 @@ Dimension = str | int  # the name of a size, or an unknown one
 Shape = tuple[Dimension, Dimension]
 SCALAR: Shape = ("1", "1")
 _OF_SQUARES = ("trace", "det", "logdet")
+_OF_MATRICES = ("rank",)
 _BY_ENTRY = frozenset(
-    "exp log sqrt sin cos tanh relu erf sinh cosh sign softplus elu gelu sigmoid \\sigma mean re im".split()
+    (
+        "exp log sqrt sin cos tan arctan arcsin arccos tanh relu erf sinh cosh sign softplus elu gelu sigmoid "
+        "\\sigma \\Phi mean re im"
+    ).split()
 )
 _OF_NUMBERS = frozenset("factorial floor ceiling binomial probability".split())
+_CHANGES = ("d", "Δ")
 _MOST_COMBINATIONS = 300
 
 
@@ -137,8 +146,12 @@ class _Typing:
                 return SCALAR
             case Apply():
                 return self._applied(node)
+            case Expectation():
+                return self(node.body)
             case BigOperator():
                 return self(node.body)
+            case Matrix() if any(isinstance(cell, Dots) for row in node.rows for cell in row):
+                return self._listed(node)
             case Matrix():
                 for cell in (cell for row in node.rows for cell in row):
                     self._must_be(cell, SCALAR)
@@ -167,6 +180,20 @@ class _Typing:
                 return self._part(self(node.base), len(node.subscripts))
         raise Untyped
 
+    def _listed(self, node: Matrix) -> Shape:
+        """The shape of x_1, …, x_n in a column or a row, from that of the last."""
+        rows, columns = self(node.rows[-1][-1])
+        is_row = len(node.rows) == 1
+        scripts = {describe(each) for symbol in symbols(node.rows[-1][-1]) for each in symbol.subscripts}
+        sizes = [name for name in scripts if name in self.scope.setting.sizes]
+        if len(sizes) != 1 or len(node.rows[0]) > 1 != is_row:
+            raise Untyped
+        if is_row:
+            self.unifier.equate(columns, "1")
+            return rows, sizes[0]
+        self.unifier.equate(rows, "1")
+        return sizes[0], columns
+
     def _anything(self) -> Shape:
         return self.unifier.fresh(), self.unifier.fresh()
 
@@ -183,6 +210,12 @@ class _Typing:
         key = describe(node)
         if key in self.bound:
             return self.bound[key]
+        function = self.scope.setting.functions.get(node.name)
+        if function is not None and function.is_subscripted and node.subscripts:
+            for script in node.subscripts:
+                self._must_be(script, SCALAR)
+            inside = {**self.bound, **dict.fromkeys(function.arguments, SCALAR)}
+            return _Typing(self.scope, self.chosen, self.unifier, inside, self.depth)._inside(function.formula)
         found = self.scope.lookup(node)
         if found is None:
             return self._without_meaning(node)
@@ -206,7 +239,7 @@ class _Typing:
 
     def _without_meaning(self, node: Symbol) -> Shape:
         setting = self.scope.setting
-        if self.scope.is_constant(node) or node.name in setting.free:
+        if self.scope.is_constant(node) or node.name in setting.free or (setting.is_complex and node == Symbol("i")):
             return SCALAR
         function = setting.functions.get(node.name)
         if function is not None and not node.subscripts:
@@ -263,14 +296,19 @@ class _Typing:
             inside = dict(zip(function.arguments, shapes, strict=False))
             inner = _Typing(self.scope, self.chosen, self.unifier, {**self.bound, **inside}, self.depth)
             return inner._inside(function.formula)
+        if node.function == "exp" and self.scope.setting.is_complex and shapes[0] != SCALAR:
+            raise Mismatch  # e^{iφ} is one number
         if node.function in _BY_ENTRY:
             return shapes[0]
         if node.function == "softmax":
-            if shapes[0] == SCALAR:
+            is_member = any(letter in self.scope.setting.free for letter in letters_in(node))
+            if shapes[0] == SCALAR and not is_member:
                 raise Mismatch
             return shapes[0]
         if node.function in _OF_SQUARES:
             self.unifier.equate(*shapes[0])
+            return SCALAR
+        if node.function in _OF_MATRICES:
             return SCALAR
         if node.function in _OF_NUMBERS:
             for shape in shapes:
@@ -283,9 +321,13 @@ class _Typing:
             return others[0] if others else SCALAR
         if node.function == "diag":
             return (shapes[0][0], shapes[0][0]) if shapes[0][1] == "1" else (shapes[0][0], "1")
+        if node.function in ("var", "cov"):
+            for shape in shapes:
+                self.unifier.equate(shape[1], "1")
+            return SCALAR if shapes[0] == SCALAR else (shapes[0][0], shapes[-1][0])
         if node.function in ("kl", "cross-entropy"):
             self.unifier.unify(*shapes)
-        if node.function in ("var", "cov", "kl", "entropy", "cross-entropy", "density"):
+        if node.function in ("kl", "entropy", "cross-entropy", "density"):
             return SCALAR
         raise Untyped
 
@@ -322,6 +364,10 @@ def likely_kinds(name: str) -> tuple[Kind, ...]:
     letter, _, inside = name.lstrip("\\").partition("(")
     if inside and (letter in ("p", "Pr") or (letter == "P" and any(mark in inside for mark in "|,"))):
         return ("number",)
+    if "matrix" in letter.lower():  # the name of a macro
+        return ("matrix",)
+    if letter[:1] in _CHANGES and len(letter.split("_")[0]) == 2:  # dX and ΔX are what X is
+        letter = letter[1:]
     return ("matrix", "number") if letter[:1].isupper() and len(letter.split("_")[0]) <= 6 else ("number", "column")
 
 

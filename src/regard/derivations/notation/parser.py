@@ -86,7 +86,7 @@ _LETTERS = {command: letter for letter, command in reversed(GREEK.items())}
 _EVENT_SIGNS = ("<", ">", "≤", "≥", "=")
 _INFORMATION = {1: "entropy", 2: "cross-entropy"}
 _EXTREMA = {"\\max": 1, "\\min": -1, "argmax": 1, "argmin": -1}
-_LABELS_ABOVE = frozenset({"\\pi", "\\sigma", "\\Pi", "p", "P"})
+_LABELS_ABOVE = frozenset({"\\pi", "\\sigma", "\\Pi", "p", "P", "Q", "K", "V", "O"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -407,9 +407,14 @@ class _Parser:
             return _renamed(base, "^(" + "".join(texts[1:-1]) + ")")
         if isinstance(base, Symbol) and base.name == "e" and not base.subscripts:
             return Apply("exp", (self.whole(tokens),))
+        if len(tokens) > 1 and texts[-1] in ("\\top", "T") and (name := _label_above(tokens[:-1])) is not None:
+            return Transpose(_renamed(base, f"^{name}"))
         is_label = texts[0] in _LABELS_ABOVE and isinstance(base, Symbol) and base.name[0].isupper()
         if len(tokens) == 1 and (tokens[0].kind == "word" or is_label):
             return _renamed(base, "^" + texts[0].removeprefix("\\"))
+        is_matrix = isinstance(base, Symbol) and base.name[0].isupper()
+        if is_matrix and len(tokens) > 1 and (name := _label_above(tokens)) is not None:
+            return _renamed(base, f"^{name}")
         return Power(base, self.whole(tokens))
 
     def subscript(self) -> tuple[Expression, ...]:
@@ -628,7 +633,11 @@ class _Parser:
             return Dots()
         if text in ("\\R", "\\Z", "\\N", "\\C") or token.font == "blackboard" and text in "RZNCE":
             return self.domain(text[-1])
-        if text in UNREAD or (text == "d" and token.font == "roman" and self.starts_factor()):
+        is_differential = text == "d" and token.font == "roman" and self.starts_factor()
+        if (is_differential or text == "\\Delta") and (after := self.peek()) is not None and after.kind == "letter":
+            name = self.plain_letter(self.take())
+            return Symbol(("d" if is_differential else "Δ") + name.name) if isinstance(name, Symbol) else name
+        if text in UNREAD or is_differential:
             raise self.stuck_before()
         if text == "I" and token.font != "script":
             return Identity()
@@ -902,6 +911,7 @@ class _Parser:
         """A quotient, or a derivative if both parts begin with the same d."""
         top, bottom = self.fraction_part(), self.fraction_part()
         is_derivative = len(top) > 0 and len(bottom) > 1 and top[0].text in ("\\partial", "d")
+        is_derivative = is_derivative and bottom[1].kind != "script" and bottom[1].text != "'"  # d_i/d_j
         if is_derivative and bottom[0].text == top[0].text:
             if top[1:2] and top[1].text == "^":
                 return self.second_derivative(top, bottom)
@@ -988,6 +998,11 @@ class _Parser:
             elif self.skip("^"):
                 upper = self.whole(self.script_tokens())
         body = self.sum() if self.reading.is_sum_wide else self.deeper(self.wide)
+        letters = _letters_in_list(parts) if upper is None else ()
+        if len(letters) > 1:
+            for letter in reversed(letters):
+                body = _big_operator(operator, (letter,), None, body)
+            return body
         return _big_operator(operator, parts, upper, body)
 
     def parts_below(self, tokens: Sequence[Token]) -> tuple[Expression, ...]:
@@ -1072,6 +1087,22 @@ def _letters(tokens: Sequence[Token]) -> str:
     """The word that the tokens spell if each is a single letter, else nothing."""
     are_letters = all(token.kind == "letter" and len(token.text) == 1 for token in tokens)
     return "".join(token.text for token in tokens) if are_letters else ""
+
+
+def _letters_in_list(parts: Sequence[Expression]) -> tuple[Symbol, ...]:
+    """The indices of a sum over several: i and j in Σ_{i,j} and Σ_{ij}; none if anything else stands there."""
+    items = parts[0].factors if len(parts) == 1 and isinstance(parts[0], Product) else tuple(parts)
+    letters = tuple(each for each in items if isinstance(each, Symbol) and not each.subscripts and len(each.name) == 1)
+    return letters if len(letters) == len(items) else ()
+
+
+def _label_above(tokens: Sequence[Token]) -> str | None:
+    """The UK of W^{UK}, the (2) of W^{(2)}."""
+    texts = [token.text for token in tokens]
+    is_in_brackets = len(texts) > 2 and texts[0] == texts[-1] == ")"
+    letters = "".join(texts[1:-1] if is_in_brackets else texts)
+    is_name = letters.isalpha() and letters.isupper()
+    return f"({letters})" if is_in_brackets and letters.isalnum() else letters if is_name else None
 
 
 def _continues(token: Token, after: Token) -> bool:

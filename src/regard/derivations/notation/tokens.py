@@ -204,6 +204,7 @@ VARIANTS = _table(
 FUNCTIONS = _table(
     """
     exp→exp log→log ln→log sqrt→sqrt sin→sin cos→cos tan→tan tanh→tanh erf→erf
+    arctan→arctan arcsin→arcsin arccos→arccos
     softmax→softmax relu→relu sigmoid→sigmoid
     re→re im→im var→var cov→cov mean→mean max→max min→min sinh→sinh cosh→cosh sign→sign sgn→sign
     softplus→softplus elu→elu gelu→gelu logdet→logdet vec→vec
@@ -254,7 +255,7 @@ _LEXEME = re.compile(
     r"|(?P<command>\\(?:operatorname|tag|hspace|vspace|lim)\*|\\[A-Za-z]+|\\\\(?:\[[^\]\n]{0,12}\])?|\\.)"
     r"|(?P<torn>\d(?:\s\d)*\s\.\s\d(?:\s\d)*(?!\d))"
     r"|(?P<comma>(?<![\d,(\[{.;])(?<![,;]\s)0,\d{2,}(?![\d,]))"
-    r"|(?P<number>\d+(?:(?:\.|\{,\})\d+)?|\.\d+)"
+    r"|(?P<number>\d{1,3}(?:\{,\}\d{3}){2,}(?!\d)|\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}(?!\d)|\d{1,3},0\d\d(?!\d)|\d+(?:(?:\.|\{,\})\d+)?|\.\d+)"
     r"|(?P<tilde>~=(?!~))"
     r"|(?P<ascii><=>|<->|={1,2}(?:>|&gt;)|-->|:=|=:|(?:<|&lt;){2,3}|(?:>|&gt;){2,3}|(?:<|&lt;)=|(?:>|&gt;)=|->|=="
     r"|(?<=\s)!=)"
@@ -274,6 +275,7 @@ _REAL_PART = re.compile(r"Re\s*(\\left\s*)?[\[({\\]")
 _LETTERS = re.compile(r"[A-Za-z]+")
 _ROMAN_NAME = re.compile(r"\s*(?:\\rm\s+)?([A-Za-z]{2,})\s*")
 _DOLLARS = re.compile(r"\$+")
+_UNIT = re.compile(r"[KMGT]i?B|[mnμ]s|[kcm]m|kg|[kKMGT]?bytes?|MW|kW|[kMG]Hz")  # of several letters
 _ENTITIES = {"&lt;": "<", "&gt;": ">", "&amp;": "&"}
 _MAX_NESTING = 60
 _FIRST_WIDE = "\u2e80"  # from here on, characters are those of Chinese and other wide scripts
@@ -322,7 +324,8 @@ class _Lexer:
         elif kind == "torn":
             self.emit("number", "".join(text.split()), start)
         elif kind == "number":
-            self.emit("number", text.replace("{,}", "" if text.count("{,}") > 1 else "."), start)
+            text = text.replace("{,}", "" if text.count("{,}") > 1 else ".")
+            self.emit("number", text.replace(",", ""), start)
         elif kind == "command":
             self.command(text, start)
         elif kind in ("colon", "tilde"):
@@ -492,7 +495,8 @@ class _Lexer:
         part = self.group()
         inside = self.source[part.start : part.end]
         name = _SPACING.sub("", inside) if "arg" in inside else inside.strip()
-        if re.fullmatch(r"[A-Za-z]", name):
+        is_after_number = bool(self.tokens) and self.tokens[-1].kind in ("number", "close")
+        if re.fullmatch(r"[A-Za-z]", name) or (is_after_number and _UNIT.fullmatch(name)):
             self.emit("letter", name, start, font="roman")
         elif re.fullmatch(r"[A-Za-z]+", name):
             self.emit("word", name, start, font="text")

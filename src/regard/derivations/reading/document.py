@@ -27,7 +27,6 @@ _STRUCK_IN_LATEX = re.compile(r"\\(?:sout|st)\s?\{[^{}]{1,4000}\}")
 _LIST_ITEM = re.compile(r"[\s>]*(?:[-*+]\s|\d{1,3}[.)]\s|\\item\b|\\begin\{(?:itemize|enumerate)\}|$)")
 _SYMBOLS = re.compile(r"^symbols:[ \t]*\r?\n((?:[ \t]+\S.*\n)+)", re.MULTILINE)
 _LONGEST_LIST = 40
-_NUMBERED_ITEM = re.compile(r"[\s>]*(?:[-*+]\s+)?(\d{1,3})[.)](?=\s)")
 
 
 # -- ranges ------------------------------------------------------------------------------------------------------------
@@ -313,13 +312,6 @@ class Document:
         """True if the character at this offset is struck out."""
         return range_at(self.struck, offset) is not None
 
-    @cached_property
-    def list_numbers(self) -> dict[int, tuple[int, int, int]]:
-        """By the number of its line, the number of each item of a list, that of the item before and of the next one."""
-        found = [(line.number, int(item[1])) for line in self.lines if (item := _NUMBERED_ITEM.match(line.text))]
-        values = [0, *(value for _, value in found), 0]
-        return {line: (value, values[k], values[k + 2]) for k, (line, value) in enumerate(found)}
-
     def paragraph_start(self, offset: int) -> int:
         """Where the paragraph that holds an offset begins: after the empty line before it."""
         return self._paragraph_starts[bisect_right(self._paragraph_starts, offset) - 1]
@@ -372,6 +364,7 @@ _ABBREVIATION = re.compile(f".*{any_of('abbreviation')}", re.IGNORECASE | re.DOT
 _NEW_ITEM = re.compile(r"[\s>]*(?:(?:[-*+]|\d{1,9}[.)]|\(?(?:[a-z]|[ivx]{2,5})[.)])\s|\\item\b|\|)")
 _MARKS = re.compile(r"[\s>]*")
 _OPEN_ENDED = (":", "：", ",", "，", "、")
+_LEADS_IN = re.compile(rf"(?:{any_of('consequence')}|{any_of('asserting')})\s*$", re.IGNORECASE)
 _CONTINUATION = re.compile(rf"[\s>]*{any_of('continuation')}", re.IGNORECASE)
 
 
@@ -379,8 +372,9 @@ def sentence_starts(prose: str, headings: Sequence[Range] = (), full_stops: Coll
     """The offsets at which sentences begin; `full_stops` are the ends of displays that end in a full stop.
 
     A sentence ends at 。！？ and at . ! ? before a blank, at an empty line, a list item, a table row and a heading. It
-    continues across an empty line or into a list item if the line before ends in a colon or comma, from a display to
-    the next display, and from a display to a paragraph that opens with "where", "for" or the like.
+    continues across an empty line or into a list item if the line before ends in a colon or comma, from "then" or "we
+    get" to a display, from a display to the next display, and from a display to a paragraph that opens with "where",
+    "for" or the like.
 
     >>> sentence_starts("We get c. Then, i.e. later, it is done.")
     (0, 10)
@@ -413,7 +407,7 @@ def _filled_lines(prose: str) -> Iterator[tuple[Range, bool]]:
 
 
 def _runs_on(before: str, words: str) -> bool:
-    if before.rstrip("*_ \t").endswith(_OPEN_ENDED):
+    if before.rstrip("*_ \t").endswith(_OPEN_ENDED) or (_is_display(words) and _LEADS_IN.search(before)):
         return True
     return _is_display(before) and (_is_display(words) or _CONTINUATION.match(words) is not None)
 

@@ -4,7 +4,7 @@ Whether a line really opens something depends on its context, which the outline 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -30,6 +30,7 @@ from regard.derivations.reading.document import (
 )
 from regard.derivations.reading.enumerators import ROMANS, Enumerator, letter, normalized, parse_enumerator, roman
 from regard.derivations.reading.phrases import any_of
+from regard.derivations.reading.series import Mark, named_part, series_marks
 
 # -- titles ------------------------------------------------------------------------------------------------------------
 _EDGES = " \t*_#:：{}-–—\\"
@@ -73,9 +74,9 @@ def leading_title(rest: str) -> str:
 
 # -- openings ----------------------------------------------------------------------------------------------------------
 _LIST_MARK = re.compile(r"[\s>]*(?:[-+*]\s|\\item)")
-_FIRST_CELL = re.compile(r"\|\s*(?:\*\*)?([^|*]{1,30}?)(?:\*\*)?\s*(?=\|)")
 _SPACING = re.compile(SPACING)
-_NAMED_PART = re.compile(r"[^\W\d_]{2,20}\s*[:：]\s*")
+_NUMBERED = re.compile(rf"(?<!\w)(?:{any_of('question_word')})\s{{0,2}}\d{{1,2}}(?!\w)", re.IGNORECASE)
+_AFTER_NUMBER = re.compile(r"\s*(?:$|:|\s\()|[-.]\s?[a-h](?!\w)")
 _LABEL = re.compile(r"\\item\s?\[([^\]\r\n]{1,60})\]")
 _BOLD = re.compile(r"[\s>]*(?:\*\*[^*]{1,120}\*\*|__[^_]{1,120}__|\\textbf\{[^{}]{1,120}\})\s*[:：]?\s*$")
 _CLOSED = re.compile(r"[*_}]{0,3}\s*")
@@ -83,7 +84,6 @@ _BREAK = re.compile(r"<br\s?/?>|\\\\", re.IGNORECASE)
 _LINE_END = re.compile(rf"(?:[.。!！?？:：;；)）*_}}\]{PLACEHOLDER}]|{_BREAK.pattern})$", re.IGNORECASE)
 _SENTENCE_ENDS = (".", "。", "!", "！", "?", "？", ";", "；")
 _YES_OR_NO = re.compile(any_of("yes_or_no"), re.IGNORECASE)
-_LOOK_ALIKES: dict[int | None, str] = {1: "i", 11: "ii"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +92,9 @@ class Opening(Range):
 
     `level` is that of a heading, or `PLAIN`; `is_answer` if the line itself says that an answer follows. The words
     after the enumerator, from `words` on, may be a title or the whole answer. `ordinal` numbers the titled items of a
-    list. `is_look_alike` says that the numeral is only a guess at recognised handwriting, `is_in_template` that
-    it is a command of the `exam` class, with which assignments are written.
+    list. `is_in_series` says that the line is
+    one of those that look alike and count up, `is_in_template` that it is a command of the `exam` class, with which
+    assignments are written.
     """
 
     body: int
@@ -103,7 +104,7 @@ class Opening(Range):
     enumerator: Enumerator | None = None
     is_answer: bool = False
     ordinal: int = 0
-    is_look_alike: bool = False
+    is_in_series: bool = False
     is_in_template: bool = False
 
     @property
@@ -114,11 +115,12 @@ class Opening(Range):
 
 def openings(document: Document) -> list[Opening | AnswerMark]:
     """Everything that may open a section or an answer, in the order of the text."""
-    found = [*_heading_openings(document), *_line_openings(document), *wrapped_answers(document)]
+    marks = series_marks(document)
+    found = [*_heading_openings(document, marks), *_line_openings(document, marks), *wrapped_answers(document)]
     return sorted([*found, *_counted_in_latex(document)], key=by_start)
 
 
-def _heading_openings(document: Document) -> Iterator[Opening | AnswerMark]:
+def _heading_openings(document: Document, marks: Mapping[int, Mark]) -> Iterator[Opening | AnswerMark]:
     counted = _counted_headings(document)
     for heading in document.headings:
         title = normalized(heading.title)
@@ -129,10 +131,17 @@ def _heading_openings(document: Document) -> Iterator[Opening | AnswerMark]:
             yield AnswerMark(start=heading.start, end=heading.end, is_own=answer.is_own, level=heading.level)
         else:
             opening = _heading_opening(document, heading, skipped)
-            yield replace(opening, enumerator=opening.enumerator or counted.get(heading.start))
+            mark = marks.get(document.line_at(heading.title_start).number)
+            part = mark.enumerator if mark else named_part(heading.title)
+            own = opening.enumerator or counted.get(heading.start)
+            is_deeper = part is not None and (own is None or (own.second or own.symbol) is None)
+            yield replace(opening, enumerator=part if is_deeper else own)
 
 
 def _heading_opening(document: Document, heading: Heading, skipped: int) -> Opening:
+    title = normalized(heading.title)[skipped:]
+    inner = () if parse_enumerator(title) else tuple(_NUMBERED.finditer(title))
+    skipped += inner[0].start() if len(inner) == 1 and _AFTER_NUMBER.match(title, inner[0].end()) else 0
     enumerator = parse_enumerator(normalized(heading.title)[skipped:])
     after = skipped + (enumerator.end if enumerator else 0)
     has_math = PLACEHOLDER in document.prose[heading.start : heading.end]
@@ -147,7 +156,7 @@ def _heading_opening(document: Document, heading: Heading, skipped: int) -> Open
     )
 
 
-def _line_openings(document: Document) -> Iterator[Opening | AnswerMark]:
+def _line_openings(document: Document, marks: Mapping[int, Mark]) -> Iterator[Opening | AnswerMark]:
     hidden = sorted([*document.headings, *document.code, *document.comments], key=by_start)
     before, found = "", list[Opening | AnswerMark]()
     for line in document.lines:
@@ -164,9 +173,20 @@ def _line_openings(document: Document) -> Iterator[Opening | AnswerMark]:
         is_hidden = range_at(hidden, content) or span or (front and front.holds(content))
         is_read = line.text.strip("> \t\r\n") and not is_hidden
         found = list(_line_opening(document, line, content, is_free or found != [])) if is_read else []
+        mark = None if is_heading else marks.get(line.number)
+        if mark and not any(isinstance(item, AnswerMark) or item.enumerator for item in found):
+            found = [_in_series(mark)]
+        elif mark:
+            found = [replace(item, is_in_series=True) if isinstance(item, Opening) else item for item in found]
         yield from found
         if found and isinstance(found[0], Opening):
             yield from _parts_on_line(document, found[0])
+
+
+def _in_series(mark: Mark) -> Opening:
+    line = mark.line
+    whole = Opening(start=line.start, end=line.end, body=mark.end, words=mark.end)
+    return replace(whole, enumerator=mark.enumerator, is_in_series=True)
 
 
 def _marked_formula(span: MathSpan) -> list[Opening | AnswerMark]:
@@ -194,38 +214,15 @@ def _line_opening(document: Document, line: Line, content: int, is_free: bool) -
             yield AnswerMark(start=start, end=end, is_own=answer.is_own, form=form)
     elif label and enumerator:
         yield _enumerated(document, whole, label.end(), enumerator)
-    elif cell := _labelled_row(words):
-        end = content + cell.end
-        yield replace(whole, body=end, words=end, enumerator=cell)
     elif enumerator and _is_plain_opening(words, enumerator) and (is_free or not words[enumerator.end :].strip("*_} ")):
         yield _enumerated(document, whole, content + enumerator.end, enumerator)
     elif _BOLD.match(line.text) and title_of(document.prose[content : line.end].rstrip("*_?？")):
         title = cleaned(document.text[content : line.end])
-        yield replace(whole, title=title, enumerator=_named_part(title))
+        yield replace(whole, title=title)
     elif is_free and (item := _TITLED_ITEM.match(document.prose[content : line.end])):
         body = content + item.end()
         if title := title_of(item[2] or item[3]):
             yield replace(whole, body=body, words=body, title=title, ordinal=int(item[1]))
-    elif is_free and enumerator and (numeral := _look_alike(document, line, enumerator)):
-        end = content + enumerator.end
-        guess = replace(enumerator, number=None, symbol=numeral)
-        yield replace(whole, body=end, words=end, enumerator=guess, is_look_alike=True)
-
-
-def _named_part(title: str) -> Enumerator | None:
-    """The enumerator that is all there is after one word and a colon: Toggle: (c)."""
-    word = _NAMED_PART.match(title)
-    found = parse_enumerator(title[word.end() :]) if word else None
-    return found if word and found and found.form == "enclosed" and not title[word.end() + found.end :] else None
-
-
-def _labelled_row(words: str) -> Enumerator | None:
-    """The enumerator of a part that is all there is in the first cell of a table's row: | 1a ii | … |."""
-    cell = _FIRST_CELL.match(words)
-    found = parse_enumerator(cell[1]) if cell else None
-    if cell is None or found is None or cell[1][found.end :] or (found.second or found.symbol) is None:
-        return None
-    return replace(found, end=cell.end(), is_firm=True)
 
 
 def _is_plain_opening(words: str, enumerator: Enumerator) -> bool:
@@ -239,15 +236,6 @@ def _is_plain_opening(words: str, enumerator: Enumerator) -> bool:
         return is_firm and enumerator.second is not None and enumerator.form != "digits"
     is_bracketed = enumerator.form == "enclosed" or words[: enumerator.end].rstrip().endswith(")")
     return enumerator.is_firm and enumerator.symbol is not None and (enumerator.symbol.islower() or is_bracketed)
-
-
-def _look_alike(document: Document, line: Line, enumerator: Enumerator) -> str:
-    """The roman numeral that recognised handwriting shows as `1.` or `11.`, unless the number counts a list."""
-    if enumerator.number not in _LOOK_ALIKES or enumerator.form or enumerator.word:
-        return ""
-    value, before, after = document.list_numbers.get(line.number, (0, 0, 0))
-    is_counted = before == value - 1 > 0 or after == value + 1
-    return "" if is_counted or value != enumerator.number else _LOOK_ALIKES[value]
 
 
 def _enumerated(document: Document, line: Opening, after: int, enumerator: Enumerator) -> Opening:

@@ -21,7 +21,9 @@ from regard.derivations.reading.phrases import any_of
 _MIN_STYLED = 2
 _MIN_BLANK = 3
 _MAX_JUMP = 4
-_SHORTEST_WORD = 4
+_LISTED = re.compile(
+    r"[\s>]*\d{1,2}\.\s{1,4}\((\w+)\)"
+)  # the number of 2. (b) counts a list below a question's heading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +118,7 @@ class _OpenSection:
     """A section while it is built; `rank` orders headings, a plain line coming below the heading it stands under.
 
     `num_answers` is how many answers had been marked before it; `first_inner` is where its first inner section begins;
-    `words` is where the words after its enumerator begin; `written` is the number and letter of a plain line.
+    `words` is where the words after its enumerator begin.
     """
 
     start: int
@@ -134,7 +136,6 @@ class _OpenSection:
     is_marked: bool = False
     is_roman: bool = False
     ordinal: int = 0
-    written: tuple[int, str] | None = None
     is_in_template: bool = False
 
 
@@ -145,19 +146,6 @@ def _section(document: Document, item: _OpenSection) -> Section:
     return Section(
         start=item.start, end=item.end, body=body, path=item.path, title=item.title, is_restated=item.is_restated
     )
-
-
-def _repeated_numerals(found: Sequence[Opening | AnswerMark]) -> set[int]:
-    """Where the numerals stand that begin again without a letter or number between: they count parts of unseen ones."""
-    repeated, numerals = set[int](), list[Opening]()
-    for item in (*(item for item in found if isinstance(item, Opening)), None):
-        if item is not None and item.enumerator is not None and item.enumerator.is_roman and not item.is_heading:
-            numerals.append(item)
-        elif item is None or item.is_heading or item.enumerator is not None:
-            if sum(opening.enumerator.symbol == ROMANS[0] for opening in numerals if opening.enumerator) > 1:
-                repeated |= {opening.start for opening in numerals}
-            numerals.clear()
-    return repeated
 
 
 class _OutlineBuilder:
@@ -177,12 +165,12 @@ class _OutlineBuilder:
         self.since_answer: list[_OpenSection] = []
         self.latest: dict[tuple[str, ...], _OpenSection] = {}
         self.num_answers = 0
+        self.wrapped_until = 0
         self.num_styled = Counter[str]()
         self.opening_starts = [item.start for item in found if isinstance(item, Opening)]
-        self.repeated = _repeated_numerals(found)
         for index, item in enumerate(found):
             if isinstance(item, Opening):
-                self.open(item, index)
+                self.open(item)
             else:
                 self.mark(item, index)
         self._close_from(0, len(document.text))
@@ -193,9 +181,9 @@ class _OutlineBuilder:
         return next((item.path for item in reversed(self.stack) if item.path), ())
 
     # -- openings ------------------------------------------------------------------------------------------------------
-    def open(self, opening: Opening, index: int) -> None:
+    def open(self, opening: Opening) -> None:
         """Opens a section, if the line opens one here."""
-        path = self._path_of(opening, index)
+        path = self._path_of(opening)
         if opening.enumerator and not path and not opening.is_heading:
             return
         rank = self._rank(opening, is_titled=not path)
@@ -210,7 +198,6 @@ class _OutlineBuilder:
     def _push(self, opening: Opening, path: tuple[str, ...], rank: float) -> None:
         enumerator = opening.enumerator
         is_roman = enumerator is not None and enumerator.is_roman
-        is_numbered = enumerator is not None and enumerator.number is not None and not opening.is_heading
         section = _OpenSection(
             path=path,
             title=opening.title,
@@ -221,10 +208,9 @@ class _OutlineBuilder:
             word=enumerator.word if enumerator else "",
             is_heading=opening.is_heading,
             num_answers=self.num_answers,
-            is_marked=opening.is_answer,
+            is_marked=opening.is_answer or opening.start < self.wrapped_until,
             is_roman=is_roman and len(path) == 2 and path[1] not in ROMANS,
             ordinal=opening.ordinal,
-            written=(enumerator.number or 0, enumerator.second or "") if enumerator and is_numbered else None,
             is_in_template=opening.is_in_template,
         )
         if self.stack[-1].first_inner < 0:
@@ -233,43 +219,25 @@ class _OutlineBuilder:
         for items in (self.stack, self.sections, self.since_answer):
             items.append(section)
 
-    def _path_of(self, opening: Opening, index: int) -> tuple[str, ...]:
+    def _path_of(self, opening: Opening) -> tuple[str, ...]:
         """The path of the question that a line opens here; empty if it opens none."""
         enumerator = opening.enumerator
         if enumerator is None:
             return ()
         path = self._resolve(opening, enumerator)
-        if len(path) == 2 and opening.start in self.repeated:
-            return ()
         if opening.is_heading or opening.is_answer or not path:
             return path
-        if opening.is_look_alike:
-            return path if self._is_numeral(path, index) else ()
         known = self.latest.get(path)
         holder = next(item for item in reversed(self.stack) if item.path == path[: len(item.path)] != path)
+        before = self.path[1] if len(self.path) > 1 else ""
+        if opening.is_in_series and enumerator.number is None and before and path[1] > before:
+            return path
+        if opening.is_in_series and enumerator.number is None and before > path[1] == "a":
+            return ("", *path[1:])
         if known and known.start >= holder.start:
-            return path if known.num_answers < self.num_answers else self._path_of_lost_part(opening, path)
+            return path if known.num_answers < self.num_answers else _begun_again(path)
         is_safe = enumerator.number is not None or enumerator.word != ""
         return path if is_safe or _follows(path, self.path) else ()
-
-    def _is_numeral(self, path: tuple[str, ...], index: int) -> bool:
-        """True if a 1 is the i before an ii, or an 11 the ii after an i."""
-        if len(path) < 3 or not path[1] or not _follows(path, self.path):
-            return False
-        if path[2] != ROMANS[0]:
-            return len(self.path) == 3
-        later = (self.found[place] for place in range(index + 1, len(self.found)))
-        following = next((item.enumerator for item in later if isinstance(item, Opening) and item.enumerator), None)
-        return following is not None and following.symbol == ROMANS[1]
-
-    def _path_of_lost_part(self, opening: Opening, path: tuple[str, ...]) -> tuple[str, ...]:
-        """The path where the numerals begin again after a line that can't be read: the letter of the part was lost."""
-        lines, number = self.document.lines, self.document.line_at(opening.start).number - 1
-        before = next((lines[k].text.strip() for k in range(number - 1, -1, -1) if lines[k].text.strip()), "")
-        is_lost = len(path) == 3 and path[2] == ROMANS[0] and before.isalpha() and len(before) < _SHORTEST_WORD
-        if not is_lost or not path[1]:
-            return ()
-        return (path[0], letter(ord(path[1]) - ord("a") + 2), path[2])
 
     def _resolve(self, opening: Opening, enumerator: Enumerator) -> tuple[str, ...]:
         """What an enumerator means where it stands."""
@@ -280,8 +248,11 @@ class _OutlineBuilder:
         if enumerator.number is None:
             return self._from_symbol(enumerator, third, part)
         if enumerator.second:
-            is_counted = not opening.is_heading and _only_counts(enumerator, above, part)
-            return (self.path[0] if is_counted else str(enumerator.number), enumerator.second, *third)
+            listed = None if opening.is_heading else _LISTED.match(self.document.text, opening.start)
+            is_below = listed is not None and above.is_heading and len(above.path) == 1
+            if listed and is_below and listed[1] in ROMANS:
+                return ("", "", listed[1])
+            return (above.path[0] if is_below else str(enumerator.number), enumerator.second, *third)
         return self._from_number(enumerator, above, has_title=opening.title != "")
 
     def _from_number(self, enumerator: Enumerator, above: _OpenSection, *, has_title: bool) -> tuple[str, ...]:
@@ -289,6 +260,8 @@ class _OutlineBuilder:
         assert enumerator.number is not None
         number, path = enumerator.number, self.path[:1] if enumerator.is_sub else above.path
         is_same_word = enumerator.word != "" and above.word in ("", enumerator.word)
+        if not path and enumerator.is_sub and enumerator.word:
+            return ("", letter(number))
         if not path or (is_same_word and not enumerator.is_sub):
             return (str(number),)
         if len(path) == 1:
@@ -356,6 +329,7 @@ class _OutlineBuilder:
             if not outer.is_marked and (owner.path or asks(intro)):
                 self.restated.append(Range(start=outer.start, end=outer.first_inner))
         if mark.form == "wrapper":
+            self.wrapped_until = mark.until
             self.restated.append(Range(start=mark.until, end=self._next_start(index, mark.closed)))
         self.num_answers += 1
         self.since_answer.clear()
@@ -450,13 +424,9 @@ class _OutlineBuilder:
         return True
 
 
-def _only_counts(enumerator: Enumerator, above: _OpenSection, part: _OpenSection) -> bool:
-    """True if the numbers are those of a list and mean nothing: `2.(b)` after `1.(a)`, `1.(a)` in question 2."""
-    number = enumerator.number or 0
-    if enumerator.word or enumerator.second != letter(number):
-        return False
-    is_first = number == 1 and len(above.path) == 1 and above.is_heading
-    return is_first or part.written == (number - 1, letter(number - 1))
+def _begun_again(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Where the numerals begin again without a letter between, the letter was not seen: the part is unknown."""
+    return ("", "", ROMANS[0]) if path[2:] == ROMANS[:1] else ()
 
 
 def _follows(path: tuple[str, ...], current: tuple[str, ...]) -> bool:

@@ -1,0 +1,83 @@
+"""Complex numbers in a document that does not declare them: e^{iφ}, conjugates and real parts say what is meant."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from regard.derivations.judging.relations import Sides
+from regard.derivations.judging.scope import Scope
+from regard.derivations.judging.setting import Assumption, Setting
+from regard.derivations.notation.syntax import (
+    Accent,
+    Apply,
+    BigOperator,
+    Expression,
+    Power,
+    Product,
+    Symbol,
+    children,
+    letters_in,
+    walk,
+)
+from regard.derivations.notation.tokens import NotUnderstood
+
+_UNIT = Symbol("i")
+_PARTS = ("re", "im")
+
+
+def with_imaginary_unit(sides: Sides, scope: Scope) -> Scope | None:
+    """The scope in which i² = −1, if a relation writes e^{iφ}, conjugates, or takes a real part; None if it does not.
+
+    Letters outside of exponents and functions are complex numbers then, but for those that stand beside an i.
+    """
+    wider = replace(scope, setting=_complex_setting(scope.setting))
+    try:
+        expressions = sides.expressions(wider)
+    except NotUnderstood:
+        return None
+    nodes = [node for side in expressions for node in walk(side)]
+    scripts = {
+        letter for node in nodes if isinstance(node, Symbol) for each in node.subscripts for letter in letters_in(each)
+    }
+    bound = {node.index for node in nodes if isinstance(node, BigOperator)}
+    is_unit_written = _UNIT.name not in scripts | bound and (_UNIT in nodes or _reaches_unit(expressions, wider))
+    is_conjugated = any(
+        (isinstance(node, Accent) and node.kind == "bar") or (isinstance(node, Apply) and node.function in _PARTS)
+        for node in nodes
+    )
+    if not (is_unit_written or (is_conjugated and _UNIT not in nodes)):
+        return None
+    beside = {
+        name for node in nodes if isinstance(node, Product) and _UNIT in node.factors for name in _outer_names(node)
+    }
+    outer = {name for side in expressions for name in _outer_names(side)} - beside if is_conjugated else set[str]()
+    symbols_ = {
+        key: replace(each, assume=each.assume or (Assumption.COMPLEX,))
+        if each.name.partition("_")[0] in outer
+        else each
+        for key, each in wider.setting.symbols.items()
+    }
+    return replace(wider, setting=replace(wider.setting, symbols=symbols_))
+
+
+def _complex_setting(setting: Setting) -> Setting:
+    free = {letter: over for letter, over in setting.free.items() if letter != _UNIT.name}
+    return replace(setting, is_complex=True, free=free)
+
+
+def _reaches_unit(sides: Sequence[Expression], scope: Scope) -> bool:
+    """True if something that is defined by an i stands on one of the sides."""
+    names = scope.reach(*sides)
+    functions = (each.formula for name, each in scope.setting.functions.items() if f"{name}()" in names)
+    formulas = (scope.meanings[name].formula for name in names if name in scope.meanings)
+    return any(_UNIT in set(walk(formula)) for formula in (*functions, *formulas) if formula is not None)
+
+
+def _outer_names(node: Expression) -> set[str]:
+    """The letters of symbols that stand outside of exponents and functions, though inside a real part."""
+    if isinstance(node, Symbol):
+        return {node.name.partition("_")[0]}
+    if isinstance(node, Power):
+        return _outer_names(node.base)
+    if isinstance(node, Apply) and node.function not in _PARTS:
+        return set()
+    return {name for part in children(node) for name in _outer_names(part)}
