@@ -59,6 +59,7 @@ _DISTRUST = (
     PersonReason.HIDDEN,
     PersonReason.REDEFINED,
     PersonReason.SEVERAL,
+    PersonReason.HEADING,
     PersonReason.TRIED,
     PersonReason.LANGUAGE,
 )
@@ -206,6 +207,8 @@ class _Answer:
             yield PersonReason.REDEFINED
         if self._has_several_answers:
             yield PersonReason.SEVERAL
+        if any(item.placement.region.is_doubted for item in self._found):
+            yield PersonReason.HEADING
         designs = [item.step for item in self._designs]
         if all(step.is_tentative for step in designs) and any(step.finding.is_true for step in designs):
             yield PersonReason.TRIED

@@ -55,6 +55,7 @@ class Region:
 
     `is_unknown` says that its heading names a part that the problem lacks, `is_answer` that it is not the assignment's
     own text. `skipped` are the questions up to the next heading that no heading names: theirs may not have been seen.
+    `is_doubted` says that another question explains what stands there much better than the one that its heading names.
     """
 
     start: int
@@ -64,6 +65,7 @@ class Region:
     skipped: tuple[Question, ...] = ()
     is_answer: bool = True
     is_unknown: bool = False
+    is_doubted: bool = False
 
     @property
     def question(self) -> Question | None:
@@ -99,10 +101,11 @@ def regions_of(document: Document, problem: Problem) -> list[Region]:
 
 
 def _with_skipped(regions: Sequence[Region], problem: Problem) -> list[Region]:
-    """The regions with the questions that headings pass over between them."""
+    """The regions with the questions that headings pass over between them, or after them if there are several parts."""
     places = {question.id: place for place, question in enumerate(problem.questions)}
     named = {question.id for region in regions for question in region.questions}
-    found, following = [], len(places)
+    has_parts = len({question.path[:2] for region in regions for question in region.questions}) > 1
+    found, following = [], len(places) if has_parts else 0
     for region in reversed(regions):
         own = sorted(places[question.id] for question in region.questions)
         between = problem.questions[own[-1] + 1 : following] if own else ()
@@ -177,7 +180,7 @@ def _believed(formulas: Sequence[Formula], problem: Problem, regions: Sequence[R
             used[_ids(region)] |= found - own
             own.update(_introduced(formula))
     doubted = {ids for ids, found in used.items() if _is_explained_elsewhere(found, ids, problem)}
-    return [replace(region, questions=()) if _ids(region) in doubted else region for region in regions]
+    return [replace(region, questions=(), is_doubted=True) if _ids(region) in doubted else region for region in regions]
 
 
 def _ids(region: Region) -> tuple[str, ...]:
@@ -218,7 +221,7 @@ def _placement(
     return Placement(
         question=best,
         region=region,
-        is_sure=bool(region.questions) or (None not in near and not is_of_an_edition),
+        is_sure=bool(region.questions) or not (region.is_doubted or None in near or is_of_an_edition),
         alternatives=others,
         possible=tuple(q for q in fitting if q is not None and q not in others and id(q.setting) not in settings),
     )

@@ -45,6 +45,7 @@ _GUESSES = (
     NoteKind.PRIME_AS_TRANSPOSE,
     NoteKind.COUNT_OF_ALL,
 )
+_CLAIMS = (Role.ASSERTION, Role.DESIGN)
 _LOOK_ALIKES = {"alpha": "a", "kappa": "k", "gamma": "v", "nu": "v", "omega": "w", "rho": "p", "chi": "x"}
 _GARBLED = re.compile(r"(?<![A-Za-z\\(])[A-Za-z][;!](?=\s)|[A-Za-z]\d[A-Z]|\d>>")
 _NOISY = 4
@@ -91,7 +92,7 @@ class _Review:
         question, finding = item.placement.question, item.step.finding
         if self._is_foreign:
             return "the words around it do not change its meaning"
-        if not item.placement.is_sure and _has_symbols(item):
+        if (not item.placement.is_sure and _has_symbols(item)) or self._fails_with_others(item):
             return f"this belongs to “{question.title}”" if question is not None else "this stands for itself"
         is_inferred = question is None or question.id == DOCUMENT
         if is_inferred and finding.kind == "ill-shaped":
@@ -144,6 +145,26 @@ class _Review:
     def _established_notes(self) -> set[Note]:
         return {note for item in self.steps if item.step.finding.is_true for note in item.step.finding.notes}
 
+    def _fails_with_others(self, item: ReviewedStep) -> bool:
+        """True if around a claim about symbols at least as much fails as holds, so that the place may be another one.
+
+        Under a heading of its own a design stays, and so does a claim that fails alone.
+        """
+        question, is_marked = item.placement.question, bool(item.placement.region.questions)
+        if question is None or question.id == DOCUMENT or _is_of_numbers(item):
+            return False
+        num_false, num_true = self._outcomes[_place_of(item)]
+        is_alone = num_false == 1 or item.step.role is Role.DESIGN
+        return num_false >= num_true and not (is_marked and is_alone)
+
+    @cached_property
+    def _outcomes(self) -> dict[tuple[int, str], tuple[int, int]]:
+        """How many claims about symbols fail at each place, and how many hold."""
+        claims = [item for item in self.steps if item.step.role in _CLAIMS and not _is_of_numbers(item)]
+        false = Counter(_place_of(item) for item in claims if item.is_refuted)
+        true = Counter(_place_of(item) for item in claims if item.step.finding.is_true)
+        return {place: (count, true[place]) for place, count in false.items()}
+
     def _has_other_answer(self, item: ReviewedStep) -> bool:
         """True if the same symbol gets a design that reaches the goal later, or had one before a question."""
         own, place = _chain_of(item), self.steps.index(item)
@@ -182,6 +203,11 @@ class _Review:
         return {(symbol.name, bool(symbol.subscripts)) for item in certain for symbol in _symbols_of(item)}
 
 
+def _place_of(item: ReviewedStep) -> tuple[int, str]:
+    question = item.placement.question
+    return item.placement.region.start, question.id if question is not None else ""
+
+
 def _says_which(item: ReviewedStep) -> bool:
     """True for a claim that says which value comes out, or which weight is 0 or 1: c ≈ v_a, α_a → 1."""
     chain = _chain_of(item)
@@ -209,7 +235,8 @@ def _unexplained_part(item: ReviewedStep, question: Question) -> str | None:
         inner = node.body if isinstance(node, Transpose) else node
         if not isinstance(inner, Symbol):
             continue
-        is_computed = any(isinstance(part, Sum | Product | Quotient) for part in inner.subscripts)
+        parts = (part for part in inner.subscripts if isinstance(part, Sum | Product | Quotient))
+        is_computed = any(symbol.name not in question.setting.fixed for part in parts for symbol in symbols(part))
         is_known = inner.name in question.setting.functions or scope.lookup(inner) is not None
         if is_computed or (inner is not node and not is_known):
             return describe(inner)

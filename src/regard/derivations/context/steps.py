@@ -48,7 +48,7 @@ from regard.derivations.context.formulas import (
 )
 from regard.derivations.context.units import without_units
 from regard.derivations.judging.findings import Finding, OpenBecause, left_open, not_understood, true
-from regard.derivations.judging.judge import decide, shown
+from regard.derivations.judging.judge import decide, holds, shown
 from regard.derivations.judging.relations import Sides, read_side, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, Kind, SymbolMeaning
@@ -367,14 +367,8 @@ class QuestionJudge:
         ways = list(without_units(Sides(left=last.side, sign=sign, right=right)))
         way = ways[0]
         if len(ways) > 1:
-            way = next((each for each in ways if self._is_true(each)), way)
+            way = next((each for each in ways if holds(each, self.scope)), way)
         return replace(last, side=way.left), way.right
-
-    def _is_true(self, sides: Sides) -> bool:
-        try:
-            return decide(sides, self.scope).is_true
-        except (NotUnderstood, ArithmeticError, ValueError, TypeError, LookupError):
-            return False
 
     def _forget(self, last: LastSide, sign: str) -> bool:
         """What is given something unreadable means something that is not known; the problem's own may still hold.
