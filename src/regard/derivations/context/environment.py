@@ -433,7 +433,8 @@ def as_definition(left: Symbol, right: tuple[Token, ...], scope: Scope) -> Recog
     within = scope if letter is None else scope.with_meaning(SymbolMeaning(name=letter, assume=(Assumption.POSITIVE,)))
     itself = Sides(left=right, sign="=", right=right)
     finding = decide(itself, within)
-    if not finding.is_true and scope.setting.is_own and (other := with_imaginary_unit(itself, within)) is not None:
+    is_open = not finding.is_true or finding.has_note(NoteKind.ANY_NUMBER)
+    if is_open and scope.setting.is_own and (other := with_imaginary_unit(itself, within)) is not None:
         expression, finding = read_side(right, other), decide(itself, other)
     if finding.has_note(NoteKind.ANY_NUMBER):
         reason = "Defined in terms of undefined symbols"

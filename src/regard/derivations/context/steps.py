@@ -338,7 +338,8 @@ class QuestionJudge:
         role = statement.clause.role
         if self._is_inferred and not last.side and right and sign in _BINDS and _names_a_side(statement):
             finding = not_understood("Its left side is in words")
-            return Recognised(role=Role.DEFINITION if role.is_claim else role, finding=finding)
+            is_definition = role.is_claim or role is Role.WANTED
+            return Recognised(role=Role.DEFINITION if is_definition else role, finding=finding)
         if not last.side or not right:
             return Recognised(role=role, finding=not_understood("One side of the relation is missing"))
         has_unit = False
@@ -790,7 +791,7 @@ class QuestionJudge:
             yield replace(plain, own={**plain.own, **self._size_relations})
         first = {key: each for key, each in self._first.items() if scope.own.get(key) is not each}
         if first:
-            yield replace(plain, own={**plain.own, **first}, opaque=plain.opaque - first.keys())
+            yield replace(plain, own={**plain.own, **first}, opaque=plain.opaque.difference(first))
         if not scope.setting.has_usual_functions and _applies_usual_functions(sides):
             yield replace(scope, setting=replace(scope.setting, has_usual_functions=True))
         if (complex_scope := with_imaginary_unit(sides, plain)) is not None:
@@ -856,10 +857,12 @@ def _is_value(meaning: SymbolMeaning) -> bool:
     return meaning.formula is not None and _is_plain(meaning.formula)
 
 
-def _kind_of_value(meaning: SymbolMeaning) -> tuple[Kind] | None:
-    """What a symbol is that has a particular value."""
+def _kind_of_value(meaning: SymbolMeaning) -> tuple[Kind, ...] | None:
+    """What a symbol is that has a particular value; 0 may be one of any kind."""
     if not _is_value(meaning):
         return None
+    if isinstance(meaning.formula, Number) and meaning.formula.value == 0:
+        return likely_kinds(meaning.key)
     if isinstance(meaning.formula, Matrix):
         return ("column",) if len(meaning.formula.rows[0]) == 1 else ("matrix",)
     formula = meaning.formula

@@ -81,7 +81,7 @@ _LARGE, _SMALL = (512.0,), (512.0**-8,)
 _ROUNDING = 0.02
 _STEPS = (4, -4, 1, -1, Fraction(1, 64), -Fraction(1, 64), Fraction(1, 4096), -Fraction(1, 4096))
 _MOST_CORRECTED = 3  # readings of a failure
-_WORK_ON_CORRECTIONS = 5_000_000
+_WORK_ON_CORRECTIONS = 20_000_000
 
 
 def decide(sides: Sides, scope: Scope) -> Finding:

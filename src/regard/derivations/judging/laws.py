@@ -94,6 +94,20 @@ class ValuedLaw:
         return mean, variance.array * np.eye(size, dtype=int)[None]
 
     # -- means of functions of one number ----------------------------------------------------------------------------
+    @property
+    def mean(self) -> Value:
+        """E[x]."""
+        first, second = self._arrays()[0], self._arrays()[-1]
+        match self.family:
+            case "uniform":
+                return Value((first + second) / 2)
+            case "exponential":
+                return Value(1 / first)
+            case "gamma":
+                return Value(first / second)
+            case _:
+                return Value(first)
+
     def mean_of(self, function: Callable[[Value], Value], bounds: Sequence[Bound] = ()) -> Value:
         """E[f(x)] of a number x, in balls; with bounds, the mean of f(x) where x meets them and 0 elsewhere."""
         if not self.is_of_a_number:

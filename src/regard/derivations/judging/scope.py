@@ -93,7 +93,7 @@ class Scope:
         free = replace(
             setting,
             symbols={**setting.symbols, **open_},
-            undeclared=setting.undeclared | kinds.keys(),
+            undeclared=setting.undeclared.union(kinds),
             kinds={**setting.kinds, **kinds},
         )
         own = {key: each for key, each in self.own.items() if key not in kinds}

@@ -239,7 +239,7 @@ class _Typing:
 
     def _without_meaning(self, node: Symbol) -> Shape:
         setting = self.scope.setting
-        if self.scope.is_constant(node) or node.name in setting.free:
+        if self.scope.is_constant(node) or node.name in setting.free or (setting.is_complex and node == Symbol("i")):
             return SCALAR
         function = setting.functions.get(node.name)
         if function is not None and not node.subscripts:
@@ -296,6 +296,8 @@ class _Typing:
             inside = dict(zip(function.arguments, shapes, strict=False))
             inner = _Typing(self.scope, self.chosen, self.unifier, {**self.bound, **inside}, self.depth)
             return inner._inside(function.formula)
+        if node.function == "exp" and self.scope.setting.is_complex and shapes[0] != SCALAR:
+            raise Mismatch  # e^{iφ} is one number
         if node.function in _BY_ENTRY:
             return shapes[0]
         if node.function == "softmax":
