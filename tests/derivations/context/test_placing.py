@@ -155,6 +155,17 @@ def test_questions_between_two_headings_may_be_unmarked():
     assert "refuted" not in statuses(text)
 
 
+def test_one_heading_alone_skips_no_question():
+    steps = f"1.(b) Take {KEYS}.\n\nLet $x_i = k_i^\\top q$.\n\nThen $x_a = \\beta$.\n"
+    assert set(places(steps)) == {"1b"}
+
+
+def test_a_later_part_of_the_letter_is_likelier_than_a_question_that_was_skipped():
+    random = f"$k_a \\approx \\gamma\\mu_a$.\n\n{SCORE}\n\n{SCORE}"
+    text = f"1.(a) $c \\approx v_j$\n\n1.(c)\n\ni. Take {MEANS}.\n\n{random}\n\n2.(a) $X_{{perm}} = PX$\n"
+    assert places(text)[2:5] == ["1c.ii"] * 3
+
+
 def test_numerals_that_begin_again_leave_the_part_to_the_symbols():
     heads = "Now two heads.\n\ni. $q_1 = \\beta\\mu_a$, $q_2 = \\beta\\mu_b$\n\nii. $c_1 \\approx v_a$\n"
     text = f"## 1\n\ni. {MEANS}\n\nii. {SCORE}\n\n{heads}"

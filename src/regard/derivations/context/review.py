@@ -45,6 +45,7 @@ _GUESSES = (
     NoteKind.PRIME_AS_TRANSPOSE,
     NoteKind.COUNT_OF_ALL,
 )
+_MANY = 3
 _CLAIMS = (Role.ASSERTION, Role.DESIGN)
 _LOOK_ALIKES = {"alpha": "a", "kappa": "k", "gamma": "v", "nu": "v", "omega": "w", "rho": "p", "chi": "x"}
 _GARBLED = re.compile(r"(?<![A-Za-z\\(])[A-Za-z][;!](?=\s)|[A-Za-z]\d[A-Z]|\d>>")
@@ -148,14 +149,14 @@ class _Review:
     def _fails_with_others(self, item: ReviewedStep) -> bool:
         """True if around a claim about symbols at least as much fails as holds, so that the place may be another one.
 
-        Under a heading of its own a design stays, and so does a claim that fails alone.
+        Under a heading of its own a design stays, and so do claims of which only few fail.
         """
         question, is_marked = item.placement.question, bool(item.placement.region.questions)
         if question is None or question.id == DOCUMENT or _is_of_numbers(item):
             return False
         num_false, num_true = self._outcomes[_place_of(item)]
-        is_alone = num_false == 1 or item.step.role is Role.DESIGN
-        return num_false >= num_true and not (is_marked and is_alone)
+        is_settled = is_marked and (num_false < _MANY or item.step.role is Role.DESIGN)
+        return num_false >= num_true and not is_settled
 
     @cached_property
     def _outcomes(self) -> dict[tuple[int, str], tuple[int, int]]:
