@@ -73,6 +73,14 @@ def test_what_fails_in_one_part_and_holds_in_the_other_is_not_refuted():
     assert statuses(text.replace(r"\gamma\beta", r"3\beta"))[1] == "refuted"
 
 
+@pytest.mark.parametrize("sign", [r"\\ &= ", "$$ $$= "])
+def test_a_line_without_a_left_side_goes_on_in_the_other_part_too(sign: str):
+    spread = rf"\operatorname{{Var}}[(k_a - k_b)^\top q] &= q^\top(\Sigma_a + \Sigma_b)q {sign}"
+    text = f"1.(c)\n\nTake {MEANS}.\n\n$${spread} q^\\top(2\\alpha I + \\frac12\\mu_a\\mu_a^\\top)q$$\n"
+    assert "refuted" not in statuses(text)
+    assert statuses(text.replace(r"\frac12", r"3"))[-1] == "refuted"
+
+
 # -- unknown parts -----------------------------------------------------------------------------------------------------
 def test_a_part_that_the_problem_lacks_stands_elsewhere():
     text = f"1.(a)\n\n$\\alpha_j \\approx 1$\n\n1.(h) Something else\n\n{KEYS} and $f(q) = 2q$\n\n1.(b)\n\n{KEYS}\n"

@@ -152,7 +152,7 @@ class _Review:
         Under a heading of its own a design stays, and so do claims of which only few fail.
         """
         question, is_marked = item.placement.question, bool(item.placement.region.questions)
-        if question is None or question.id == DOCUMENT or _is_of_numbers(item):
+        if question is None or question.id == DOCUMENT or item.step.role not in _CLAIMS or _is_of_numbers(item):
             return False
         num_false, num_true = self._outcomes[_place_of(item)]
         is_settled = is_marked and (num_false < _MANY or item.step.role is Role.DESIGN)

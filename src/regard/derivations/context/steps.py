@@ -123,9 +123,9 @@ class QuestionJudge:
     """Judges the formulas of one question one after the other; remembers definitions, designs and the chain above.
 
     `scope` is what names mean at the place that has been reached, `intended` what they would mean with the problem's
-    own solution. `designs` are the author's, found before the first step is judged, since two may share one goal;
-    `offered` are all of them, as far as they have been read. `values` are the particular values that the document has
-    given so far, shared by all its questions.
+    own solution, `last` the side that a line without a left side continues. `designs` are the author's, found before
+    the first step is judged, since two may share one goal; `offered` are all of them, as far as they have been read.
+    `values` are the particular values that the document has given so far, shared by all its questions.
     """
 
     problem: Problem
@@ -136,9 +136,9 @@ class QuestionJudge:
     values: list[Chain] = field(default_factory=list)
     scope: Scope = field(init=False)
     intended: Scope = field(init=False)
+    last: LastSide | None = field(init=False, default=None)
     _base: Scope = field(init=False)
     _design_findings: dict[str, Finding] = field(init=False, default_factory=dict)
-    _last: LastSide | None = field(init=False, default=None)
     _trial: TriedQuery | None = field(init=False, default=None)
     _alternatives: dict[str, list[Expression]] = field(init=False, default_factory=dict)
     _half_read: set[str] = field(init=False, default_factory=set)
@@ -246,7 +246,7 @@ class QuestionJudge:
         setting = replace(setting, functions=functions, seed=self.question.setting.seed)
         self.question = replace(self.question, setting=setting)
         self._base = self.intended = Scope(setting=setting)
-        self.scope, self._last = replace(self._base, own=kept, opaque=self.scope.opaque - section.stated), None
+        self.scope, self.last = replace(self._base, own=kept, opaque=self.scope.opaque - section.stated), None
         self._loose = set(kept)
 
     def take_prelude(self, formula: Formula) -> None:
@@ -266,22 +266,22 @@ class QuestionJudge:
         written = {key: meaning for key, meaning in self.scope.own.items() if meaning is not solution.get(key)}
         return replace(self.scope, own={**other.intended.own, **written})
 
-    def judge_for(self, author: Scope, formula: FormulaInContext) -> list[JudgedStep]:
+    def judge_for(self, author: Scope, formula: FormulaInContext, last: LastSide | None) -> list[JudgedStep]:
         """The findings on a formula of another question, in the author's environment over this question's symbols."""
-        before = self.scope, self._last, self._design_findings, self._trial, list(self.offered)
+        before = self.scope, self.last, self._design_findings, self._trial, list(self.offered)
         if self._author_here is None or self._author_here[0] is not author:
             self._author_here = author, replace(author, setting=self.question.setting)
-        self.scope = self._author_here[1]
+        self.scope, self.last = self._author_here[1], last
         steps = self.judge(formula)
-        self.scope, self._last, self._design_findings, self._trial, self.offered = before
+        self.scope, self.last, self._design_findings, self._trial, self.offered = before
         return steps
 
     def _judge_chain(self, statement: Statement) -> list[JudgedStep]:
         chain, steps = statement.chain, []
         last = LastSide(chain.sides[0], chain.sides[0])
         words = statement.clause.before.rpartition(PLACEHOLDER)[2]
-        if not chain.sides[0] and self._last is not None and not has_words_for_a_side(words):
-            last = self._last
+        if not chain.sides[0] and self.last is not None and not has_words_for_a_side(words):
+            last = self.last
         for place, (sign, right) in enumerate(zip(chain.signs, chain.sides[1:], strict=True)):
             found = self._step(
                 last, sign.text, right, replace(statement, sign=sign.text, rest=chain.sides[place + 1 :])
@@ -302,7 +302,7 @@ class QuestionJudge:
             chain.is_nested or chain.is_reason or all(step.role in (Role.INDEX, Role.SUPPOSITION) for step in steps)
         )
         if not is_aside and last.side:
-            self._last = last
+            self.last = last
         return steps
 
     def _note_said(self, left: tuple[Token, ...], sign: str, right: tuple[Token, ...], found: Recognised) -> None:
