@@ -16,6 +16,7 @@ from regard.derivations.judging.scope import CONSTANTS, Scope
 from regard.derivations.judging.setting import Assumption
 from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import (
+    Expression,
     Identity,
     Matrix,
     Number,
@@ -194,14 +195,21 @@ class _Review:
             found = scope.lookup(symbol)
             is_renamed = found is not None and symbol.name[0].lower() != found.meaning.name[0].lower()
             is_usual = found is not None and (is_renamed or Assumption.USUAL in found.meaning.assume)
-            if is_usual and (symbol.name, bool(symbol.subscripts)) not in self._established_letters:
+            if is_usual and _letter(symbol) not in self._established_letters:
                 return describe(symbol)
         return None
 
     @cached_property
     def _established_letters(self) -> set[tuple[str, bool]]:
-        certain = (item for item in self.steps if item.step.finding.is_true or item.step.role is Role.DESIGN)
-        return {(symbol.name, bool(symbol.subscripts)) for item in certain for symbol in _symbols_of(item)}
+        """The letters of designs, and of one side of what holds: on both sides, a letter may mean anything."""
+        found: set[tuple[str, bool]] = set()
+        for item in self.steps:
+            if item.step.role is Role.DESIGN:
+                found |= set(map(_letter, _symbols_of(item)))
+            elif item.step.finding.is_true and (stated := item.step.stated) is not None:
+                left, right = (plain(side) for side in (stated.left, stated.right))
+                found |= _letters_in(left) ^ _letters_in(right)
+        return found
 
 
 def _place_of(item: ReviewedStep) -> tuple[int, str]:
@@ -249,6 +257,14 @@ def _symbols_of(item: ReviewedStep) -> Iterator[Symbol]:
     chain = _chain_of(item)
     for side in map(plain, chain.sides if chain is not None else ()):
         yield from outer_symbols(side) if side is not None else ()
+
+
+def _letters_in(side: Expression | None) -> set[tuple[str, bool]]:
+    return set(map(_letter, outer_symbols(side))) if side is not None else set()
+
+
+def _letter(symbol: Symbol) -> tuple[str, bool]:
+    return symbol.name, bool(symbol.subscripts)
 
 
 def _chain_of(item: ReviewedStep) -> Chain | None:
