@@ -185,6 +185,12 @@ def test_what_leads_to_a_contradiction_is_doubtful():
     assert last("2b.ii", f"{claim}.").outcome == "refuted"
 
 
+def test_a_letter_on_both_sides_of_what_holds_means_nothing_certain():
+    design = r"Take $q = N(\mu_a+\mu_b)$ with $N$ large."
+    identity = r"So $\frac{e^{\epsilon N}}{e^{\epsilon N}+e^N} = \frac{1}{1+e^{N(1-\epsilon)}}$."
+    assert last("1c.i", design, identity, r"Then $k_a^\top q \approx \epsilon N$.").outcome == "doubtful"
+
+
 def test_a_number_in_a_row_of_a_table_is_not_what_the_row_is_about():
     steps = judged(
         "1d.ii", "| $m$ | weight |\n|---|---|\n| $1.7$ | $\\approx 1$ |\n| $0$ | $\\frac{1}{1+5} = \\frac15$ |\n"
