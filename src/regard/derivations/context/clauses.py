@@ -47,6 +47,7 @@ _INTRODUCED = re.compile(rf"(?:{any_of('where')}|{any_of('introduced_by')})[\s,�
 _RESTRICTED = re.compile(any_of("restricting"), re.IGNORECASE)
 _SAYS = re.compile(r"[\W_]*say[\s,]*", re.IGNORECASE)  # a sentence that opens like this supposes
 _CONSEQUENCE = re.compile(any_of("consequence"), re.IGNORECASE)
+_CONCLUDES = re.compile(rf"{any_of('concluding')}[\s,，:：]*$", re.IGNORECASE)
 _FOLLOWS = re.compile(rf"{any_of('consequence')}[\s,，:：]*$", re.IGNORECASE)
 _EXAMPLE = re.compile(rf"[\s*_>(（-]*{any_of('example')}", re.IGNORECASE)
 _IN_GENERAL = re.compile(any_of("in_general"), re.IGNORECASE)
@@ -115,6 +116,11 @@ class Clause:
     def follows(self) -> bool:
         """True if a word right before says that this follows: so, hence."""
         return _FOLLOWS.search(self.before) is not None
+
+    @property
+    def is_deduced(self) -> bool:
+        """True if a word right before says that this follows, and is no reason: then, hence, but not since."""
+        return _CONCLUDES.search(self.before) is not None
 
     @property
     def is_concluded(self) -> bool:

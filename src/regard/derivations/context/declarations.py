@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from regard.core.errors import InputError
-from regard.derivations.context.descriptions import Description, described, read_line
+from regard.derivations.context.descriptions import Description, described, listed_family, read_line, tokens_of
 from regard.derivations.context.formulas import Formula
 from regard.derivations.context.placing import outer_symbols
 from regard.derivations.judging.relations import spell
@@ -361,7 +361,8 @@ class _Section:
     def declared(self) -> dict[str, Declaration]:
         """What the section's own formulas declare, with the reason."""
         said = self._said
-        symbols = {describe(item.symbol): item.symbol for item in self.described} | self.used
+        listed = {f"{name}_i": Symbol(name, (Symbol("i"),)) for name in self._listed}
+        symbols = listed | {describe(item.symbol): item.symbol for item in self.described} | self.used
         found = {}
         for key, shape in self._declared_shapes.items():
             item = said.get(key)
@@ -454,8 +455,32 @@ class _Section:
             if isinstance(left, Symbol) and sign == "∈" and isinstance(right, SetOf) and right.domain == "R":
                 found.setdefault(describe(left), set()).add(_shape(right))
         shapes = {key: min(shapes) for key, shapes in found.items() if len(shapes) == 1}
-        said = {describe(item.symbol): item.shape for item in self.described if item.shape is not None}
+        said = {
+            describe(item.symbol): item.shape
+            for item in self.described
+            if item.shape is not None and not (item.kind == "number" and self._is_count(item.symbol))
+        }
+        for name, size in self._listed.items():
+            members = [shapes.pop(key, None) for key in (f"{name}_1", f"{name}_{describe(size)}")]
+            if members[0] is not None:
+                shapes[f"{name}_i"] = members[0]
         return {**said, **shapes}
+
+    def _is_count(self, symbol: Symbol) -> bool:
+        """True for a number that counts something or runs over a sum: no number that may be anything."""
+        return describe(symbol) in self._size_names | self.indices or describe(symbol) in self.defined
+
+    @cached_property
+    def _listed(self) -> dict[str, Symbol]:
+        """The size of each family that is listed: the n of x_1, …, x_n, by x."""
+        found = {}
+        for formula in self.formulas:
+            tokens = tokens_of(formula)
+            head = tokens[: next((k for k, token in enumerate(tokens) if token.text == "∈"), len(tokens))]
+            family = listed_family(split_outside(head, lambda token: token.text == ","))
+            if family is not None:
+                found[family[0].name] = family[1]
+        return found
 
     def _declared_as(self, symbol: Symbol, shape: tuple[str, str]) -> SymbolMeaning:
         """A symbol of that shape; with an index letter below it, a whole family."""
@@ -495,6 +520,7 @@ class _Section:
         said = {size for item in self.described for size in item.shape or () if not size.isdigit()}
         sizes = [size for domain in domains for size in domain.dimensions]
         sizes += [node.upper for node in self._operators if node.lower is not None and node.upper is not None]
+        sizes += self._listed.values()
         sizes += [script for last in self._listed_last for symbol in symbols(last) for script in symbol.subscripts]
         named = {describe(symbol) for size in sizes for symbol in symbols(size)}
         return (said | named) - set(_SURE_INDICES) - {*CONSTANTS}
@@ -536,6 +562,8 @@ class _Section:
         groups: dict[str, set[str]] = {}
         known = {key: item.meaning.shape for key, item in self.earlier.items() if key not in self.defined}
         sizes = {key: shape[0] for key, shape in {**known, **self._declared_shapes}.items() if shape[0] != "1"}
+        listed = {name: describe(size) for name, size in self._listed.items()}
+        sizes |= listed
         for left, _, right in self.relations:
             by_letter: dict[str, set[str]] = {}
             for side in (left, right):
@@ -544,10 +572,11 @@ class _Section:
             for names in by_letter.values():
                 merged = set(names).union(*(groups.get(name, set()) for name in names))
                 groups.update(dict.fromkeys(merged, merged))
-        return {
+        found = {
             name: next((sizes[other] for other in sorted(group) if other in sizes), _ANY_SIZE)
             for name, group in groups.items()
         }
+        return {**found, **listed}
 
     def _note_ranges(self, node: Expression, by_letter: dict[str, set[str]], sizes: dict[str, str]) -> None:
         letter = _index_of(node) if isinstance(node, Symbol) else None

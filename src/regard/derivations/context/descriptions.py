@@ -32,6 +32,13 @@ _F = PLACEHOLDER  # in the shortened text, one character for each formula
 _AND = rf"(?:,\s*{any_of('conjunction')}|,|{any_of('conjunction')})"
 _LIST = rf"{_F}(?:\s*{_AND}\s*{_F}){{0,8}}"
 _NOUN = re.compile("|".join(f"(?P<{name}>{any_of(name)})" for name in _KINDS), re.IGNORECASE)
+_GOES_ON = re.compile(rf"\s+(?:of\s|{'|'.join(map(any_of, _KINDS))})", re.IGNORECASE)
+# What may stand beside a noun for numbers that may be anything: two positive numbers, but no nonzero ones.
+_PLAIN = re.compile(any_of("plain_number"), re.IGNORECASE)
+_PLAIN_ONE = rf"(?:{any_of('article')}|{any_of('plain_word')}|{any_of('positive')})"
+_PLAIN_WORDS = re.compile(rf"(?:[\s,]|{_PLAIN_ONE})*", re.IGNORECASE)
+_PLAIN_WORD = re.compile(rf"(?:^|\s){_PLAIN_ONE}\s*$", re.IGNORECASE)
+_RESTRICTED = re.compile(rf"[\s,]*{any_of('restricted_after')}", re.IGNORECASE)
 _MANY = re.compile(r"s$|ces$|en$", re.IGNORECASE)
 # What stands right before a noun, right after it, and between the symbols and what they are said to be.
 _WORDS_BEFORE = rf"(?P<words>[\w ,-]{{0,40}}(?P<size>{_F})?[\w -]{{0,15}})$"
@@ -51,6 +58,7 @@ _NORMAL = re.compile(
     re.IGNORECASE,
 )
 _INDEPENDENT = re.compile(any_of("independent"), re.IGNORECASE)
+_DOTS = ("\\dots", "\\ldots", "\\cdots", "…", "...", ".")
 _WORDS = {"zero": "0", "one": "1"}
 
 
@@ -120,19 +128,31 @@ class _Reader:
     def _of_noun(self, noun: re.Match[str]) -> Iterator[Description]:
         kind = _KINDS[noun.lastgroup or ""]
         nearby = max(0, noun.start() - _NEARBY), noun.start()
-        before = _SAID.search(self.text, *nearby) or _BEFORE.search(self.text, *nearby)
+        said = self._said_before(*nearby)
+        before = said or _BEFORE.search(self.text, *nearby)
         after = _AFTER.match(self.text, noun.end())
         assert before is not None
         assert after is not None
         shape = self._size(after) or self._size(before)
         is_fitting = shape is None or (kind == "matrix" and shape[1] != "1") or (kind == "column" and shape[1] == "1")
         listed = after if after["list"] else before
-        if not is_fitting or not listed["list"]:
+        is_part = _GOES_ON.match(self.text, noun.end()) is not None  # a number of keys, a constant vector
+        if not is_fitting or not listed["list"] or (is_part and kind == "number"):
             return
+        is_restricted = _RESTRICTED.match(self.text, after.end()) is not None
+        words = (_PLAIN_WORDS.fullmatch if said else _PLAIN_WORD.search)(before["words"])
+        if kind == "number" and _PLAIN.fullmatch(noun[0]) and words and not is_restricted:
+            shape = ("1", "1")
         is_many = listed is before or _MANY.search(noun[0]) is not None
         names = listed["list"] if is_many else PLACEHOLDER
         assume = _assumed(f"{before['words']}{noun[0]}")
         yield from self._descriptions(listed, names, kind=kind, shape=shape, assume=assume)
+
+    def _said_before(self, start: int, end: int) -> re.Match[str] | None:
+        """The nearest list of symbols that is said to be what stands at the end of a stretch."""
+        places = (place for place in range(start, end) if self.text[place] == PLACEHOLDER)
+        found = [match for place in places if (match := _SAID.match(self.text, place, end)) is not None]
+        return max(found, key=lambda match: (match.end("list"), -match.start()), default=None)
 
     def _descriptions(self, match: re.Match[str], names: str, **said: Any) -> Iterator[Description]:
         first = match.start("list")
@@ -143,7 +163,7 @@ class _Reader:
 
     def _size(self, match: re.Match[str]) -> tuple[str, str] | None:
         formula = self.places.get(match.start("size")) if match["size"] else None
-        return None if formula is None or formula.chains else _shape(_tokens(formula))
+        return None if formula is None or formula.chains else _shape(tokens_of(formula))
 
     # -- laws ----------------------------------------------------------------------------------------------------------
     def _laws(self) -> Iterator[Description]:
@@ -191,18 +211,34 @@ def _assumed(words: str) -> tuple[Assumption, ...]:
 
 
 def _symbols_of(formula: Formula) -> Iterator[Symbol]:
-    """The symbols that a formula lists: x, or W_Q, W_K; those that it declares with ∈."""
+    """The symbols that a formula lists: x, or W_Q, W_K, or all x_i of x_1, …, x_n; those that it declares with ∈."""
     if formula.chains:
         sides = [chain.sides[0] for chain in formula.chains if chain.signs[0].text == "∈"]
     else:
-        sides = split_outside(_tokens(formula), lambda token: token.text == ",")
+        sides = split_outside(tokens_of(formula), lambda token: token.text == ",")
+    if (family := listed_family(sides)) is not None:
+        yield family[0]
+        return
     for side in sides:
         symbol = _symbol(side)
         if symbol is not None:
             yield symbol
 
 
-def _tokens(formula: Formula) -> list[Token]:
+def listed_family(parts: Sequence[Sequence[Token]]) -> tuple[Symbol, Symbol] | None:
+    """The x_i and the n of x_1, …, x_n; None for any other list."""
+    names = [_symbol(part) for part in parts if not all(token.text in _DOTS for token in part)]
+    if len(names) == len(parts) or len(names) < 2:
+        return None
+    first, last = names[0], names[-1]
+    match first, last:
+        case Symbol(name, (Number(start),)), Symbol(other, (Symbol() as size,)) if name == other and start == 1:
+            return Symbol(name, (Symbol("i"),)), size
+    return None
+
+
+def tokens_of(formula: Formula) -> list[Token]:
+    """The tokens of a formula; none if it cannot be read."""
     try:
         return tokenize(formula.source.text)
     except NotUnderstood:

@@ -80,6 +80,7 @@ _BINDS = ("=", "≈", "∼", "∝", "∈")
 _DESIGNS = ("=", "≈", "∝")
 _HYPOTHESIS = re.compile(any_of("hypothesis"), re.IGNORECASE)
 _GIVEN_THAT = ("|", "\\mid", "\\vert")
+_SUPPOSED = (Role.SUPPOSITION, Role.WANTED, Role.POSSIBILITY)
 _TENTATIVE = (Role.SUPPOSITION, Role.WANTED, Role.POSSIBILITY)  # a design is an answer even so, if there is no other
 
 
@@ -154,6 +155,7 @@ class QuestionJudge:
     _equal_sizes: dict[str, str] = field(init=False, default_factory=dict)
     _size_relations: dict[str, SymbolMeaning] = field(init=False, default_factory=dict)
     _gradient_names: GradientNames | None = field(init=False, default=None)
+    _supposed: set[str] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
         self._base = Scope(setting=self.question.setting, neighbours=_neighbours(self.problem, self.question))
@@ -322,6 +324,8 @@ class QuestionJudge:
             self._size_relations[describe(sides[0])] = SymbolMeaning(name=describe(sides[0]), formula=sides[1])
         if sign == "=" and (names := gradient_names(*sides)) is not None:
             self._gradient_names = names
+        if found.role in _SUPPOSED and not (sign == "=" and isinstance(sides[0], Symbol)):
+            self._supposed |= self.scope.reach(*(side for side in sides if side is not None))
 
     def _with_gradients(self, *sides: tuple[Token, ...]) -> Scope:
         """The scope in which every name of a gradient stands for one, unless the document has said otherwise."""
@@ -694,6 +698,8 @@ class QuestionJudge:
         if not self._loose.isdisjoint(reached):
             return "Looks wrong if its symbols mean what was said of them before"
         meanings = [self.scope.meanings[name] for name in reached if name in self.scope.meanings]
+        if any(meaning.is_number and meaning.key in self._supposed for meaning in meanings):
+            return "Looks wrong unless what was supposed of its symbols makes it right"
         is_zero = isinstance(right, Number) and right.value == 0
         is_equation = any(
             meaning.is_number and meaning.index is None and (meaning.formula is None or _is_value(meaning))
@@ -707,8 +713,9 @@ class QuestionJudge:
         is_first = sides.left == statement.chain.sides[0]
         if is_first and not is_linked and any(meaning.formula is not None for meaning in meanings):
             return "Looks wrong if its symbols still mean what they were defined as"
-        is_valued = _has_expectation(left) or _has_expectation(right)
+        is_valued = _has_expectation(left) or _has_expectation(right) or statement.clause.is_deduced
         if used and not is_valued and all(meaning.is_number and meaning.formula is None for meaning in meanings):
+            self._supposed |= reached
             return "Looks wrong unless it is a condition on its symbols"
         return None
 

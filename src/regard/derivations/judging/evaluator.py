@@ -855,10 +855,9 @@ class Evaluator:
         numbers = self._random_numbers(factors, chance)
 
         if len(numbers) == 1 and isinstance(numbers[0].meaning.law, Distribution):
-            if factors == (Symbol(numbers[0].meaning.name),) and not chance.bounds:
-                law = self._certain()._valued_law(numbers[0].meaning.law)
-                if law.is_of_a_number:
-                    return self._rounded(law.mean)
+            number = numbers[0].meaning
+            if number.is_number and factors == (Symbol(number.name),) and not chance.bounds:
+                return self._rounded(self._certain()._valued_law(numbers[0].meaning.law).mean)
             return self._mean_in_one(numbers[0], at, chance.bounds)
         if chance.bounds:
             raise NotUnderstood("A condition on several random numbers is not supported.")

@@ -364,6 +364,7 @@ _ABBREVIATION = re.compile(f".*{any_of('abbreviation')}", re.IGNORECASE | re.DOT
 _NEW_ITEM = re.compile(r"[\s>]*(?:(?:[-*+]|\d{1,9}[.)]|\(?(?:[a-z]|[ivx]{2,5})[.)])\s|\\item\b|\|)")
 _MARKS = re.compile(r"[\s>]*")
 _OPEN_ENDED = (":", "：", ",", "，", "、")
+_LEADS_IN = re.compile(rf"(?:{any_of('consequence')}|{any_of('asserting')})\s*$", re.IGNORECASE)
 _CONTINUATION = re.compile(rf"[\s>]*{any_of('continuation')}", re.IGNORECASE)
 
 
@@ -371,8 +372,8 @@ def sentence_starts(prose: str, headings: Sequence[Range] = (), full_stops: Coll
     """The offsets at which sentences begin; `full_stops` are the ends of displays that end in a full stop.
 
     A sentence ends at 。！？ and at . ! ? before a blank, at an empty line, a list item, a table row and a heading. It
-    continues across an empty line or into a list item if the line before ends in a colon or comma, from a display to
-    the next display, and from a display to a paragraph that opens with "where", "for" or the like.
+    continues across an empty line or into a list item if the line before ends in a colon or comma, from "then" or "we
+    get" to a display, from a display to the next display, and from a display to a paragraph that opens with "where", "for" or the like.
 
     >>> sentence_starts("We get c. Then, i.e. later, it is done.")
     (0, 10)
@@ -405,7 +406,7 @@ def _filled_lines(prose: str) -> Iterator[tuple[Range, bool]]:
 
 
 def _runs_on(before: str, words: str) -> bool:
-    if before.rstrip("*_ \t").endswith(_OPEN_ENDED):
+    if before.rstrip("*_ \t").endswith(_OPEN_ENDED) or (_is_display(words) and _LEADS_IN.search(before)):
         return True
     return _is_display(before) and (_is_display(words) or _CONTINUATION.match(words) is not None)
 
