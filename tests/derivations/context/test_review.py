@@ -185,10 +185,13 @@ def test_what_leads_to_a_contradiction_is_doubtful():
     assert last("2b.ii", f"{claim}.").outcome == "refuted"
 
 
-def test_a_letter_on_both_sides_of_what_holds_means_nothing_certain():
+@pytest.mark.parametrize(
+    "said",
+    [r"So $\frac{e^{\epsilon N}}{e^{\epsilon N}+e^N} = \frac{1}{1+e^{N(1-\epsilon)}}$.", r"If $\epsilon > 1$, fine."],
+)
+def test_what_holds_whatever_a_letter_means_does_not_confirm_its_meaning(said):
     design = r"Take $q = N(\mu_a+\mu_b)$ with $N$ large."
-    identity = r"So $\frac{e^{\epsilon N}}{e^{\epsilon N}+e^N} = \frac{1}{1+e^{N(1-\epsilon)}}$."
-    assert last("1c.i", design, identity, r"Then $k_a^\top q \approx \epsilon N$.").outcome == "doubtful"
+    assert last("1c.i", design, said, r"Then $k_a^\top q \approx \epsilon N$.").outcome == "doubtful"
 
 
 def test_a_number_in_a_row_of_a_table_is_not_what_the_row_is_about():

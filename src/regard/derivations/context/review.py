@@ -46,6 +46,7 @@ _GUESSES = (
     NoteKind.PRIME_AS_TRANSPOSE,
     NoteKind.COUNT_OF_ALL,
 )
+_SAID = (Role.ASSERTION, Role.GIVEN, Role.DEFINITION, Role.DECLARATION)
 _MANY = 3
 _CLAIMS = (Role.ASSERTION, Role.DESIGN)
 _LOOK_ALIKES = {"alpha": "a", "kappa": "k", "gamma": "v", "nu": "v", "omega": "w", "rho": "p", "chi": "x"}
@@ -201,12 +202,12 @@ class _Review:
 
     @cached_property
     def _established_letters(self) -> set[tuple[str, bool]]:
-        """The letters of designs, and of one side of what holds: on both sides, a letter may mean anything."""
+        """The letters of designs, and of one side of what is said and holds: on both sides they may mean anything."""
         found: set[tuple[str, bool]] = set()
         for item in self.steps:
             if item.step.role is Role.DESIGN:
                 found |= set(map(_letter, _symbols_of(item)))
-            elif item.step.finding.is_true and (stated := item.step.stated) is not None:
+            elif item.step.finding.is_true and item.step.role in _SAID and (stated := item.step.stated) is not None:
                 left, right = (plain(side) for side in (stated.left, stated.right))
                 found |= _letters_in(left) ^ _letters_in(right)
         return found
