@@ -22,12 +22,6 @@ def test_a_scale_that_vanishes_in_a_remark_may_be_large_in_a_design():
     assert last("1b", remark, r"Take $q = s(k_a - k_b)$.").status == "refuted"
 
 
-def test_a_limit_may_be_meant_where_the_scale_tends_to_the_other_end():
-    design = r"Take $q = s(k_a + k_b)$ with $s \gg 0$."
-    assert last("1b", design, r"$\alpha_a \approx \frac1n$").outcome == "doubtful"
-    assert last("1b", design, r"$\alpha_a \approx 1$").status == "refuted"
-
-
 # -- after a slip ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("claim", "outcome"),

@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import product
 
 from regard.derivations.context.clauses import Clause
-from regard.derivations.context.environment import at_particular_values, is_number, other_regimes, readable, tends
+from regard.derivations.context.environment import at_particular_values, growing_instead, is_number, readable, tends
 from regard.derivations.context.formulas import Sentence
 from regard.derivations.judging.findings import Finding, NoteKind, OpenBecause, left_open, true
 from regard.derivations.judging.judge import decide, shown
@@ -208,12 +208,11 @@ class Appeal:
         return None
 
     def _in_another_regime(self, sides: Sides) -> Finding | None:
-        """A failure that is true where a scale of the author's own tends to the other end."""
+        """A failure that is true where a scale of the author's own grows instead of vanishing."""
         reached = sorted(self.scope.reach(*sides.expressions(self.scope))) if sides.sign in ("≈", "→") else ()
-        for name, scope in other_regimes(self.scope, reached):
+        for name, scope in growing_instead(self.scope, reached):
             if decide(sides, scope).is_true:
-                way = "vanishes" if self.scope.own[name].tends == "zero" else "grows"
-                return left_open(OpenBecause.DOUBTFUL, f"Looks wrong if {spell(name)} {way} here")
+                return left_open(OpenBecause.DOUBTFUL, f"Looks wrong if {spell(name)} vanishes here")
         return None
 
     def _by_chance(self, sides: Sides) -> Finding | None:

@@ -127,13 +127,12 @@ def new_regime(left: Symbol, sign: str, right: Expression | None, scope: Scope) 
     return scope.with_meaning(SymbolMeaning(name=describe(left), tends="zero")) if is_zero else None
 
 
-def other_regimes(scope: Scope, reached: Iterable[str]) -> Iterator[tuple[str, Scope]]:
-    """Each scale of the author's own, with a scope in which it tends to the other end: it was said of another place."""
+def growing_instead(scope: Scope, reached: Iterable[str]) -> Iterator[tuple[str, Scope]]:
+    """Each scale of the author's own that vanishes, with a scope in which it grows: a remark may be about one place."""
     for name in reached:
         meaning = scope.own.get(name)
-        if meaning is not None and meaning.tends is not None and meaning.formula is None:
-            end = "infinity" if meaning.tends == "zero" else "zero"
-            yield name, scope.with_meaning(replace(meaning, tends=end))
+        if meaning is not None and meaning.tends == "zero" and meaning.formula is None:
+            yield name, scope.with_meaning(replace(meaning, tends="infinity"))
 
 
 def _grows(sign: str, right: Expression | None) -> bool:

@@ -149,24 +149,27 @@ class _Review:
         return {note for item in self.steps if item.step.finding.is_true for note in item.step.finding.notes}
 
     def _fails_with_others(self, item: ReviewedStep) -> bool:
-        """True if around a claim about symbols at least as much fails as holds, so that the place may be another one.
+        """True if around a claim about symbols more fails than holds, so that the place may be another one.
 
-        Under a heading of its own a design stays, and so do claims of which only few fail.
+        Under a heading of its own a design stays, and so do claims unless they fail in many sentences.
         """
         question, is_marked = item.placement.question, bool(item.placement.region.questions)
         if question is None or question.id == DOCUMENT or item.step.role not in _CLAIMS or _is_of_numbers(item):
             return False
-        num_false, num_true = self._outcomes[_place_of(item)]
-        is_settled = is_marked and (num_false < _MANY or item.step.role is Role.DESIGN)
-        return num_false >= num_true and not is_settled
+        failed, num_true = self._outcomes[_place_of(item)]
+        num_sentences = len({other.formula.sentence for other in failed})
+        is_settled = is_marked and (num_sentences < _MANY or item.step.role is Role.DESIGN)
+        return len(failed) > num_true - is_marked and not is_settled
 
     @cached_property
-    def _outcomes(self) -> dict[tuple[int, str], tuple[int, int]]:
-        """How many claims about symbols fail at each place, and how many hold."""
+    def _outcomes(self) -> dict[tuple[int, str], tuple[list[ReviewedStep], int]]:
+        """The claims about symbols that fail at each place, and how many hold."""
         claims = [item for item in self.steps if item.step.role in _CLAIMS and not _is_of_numbers(item)]
-        false = Counter(_place_of(item) for item in claims if item.is_refuted)
+        false: dict[tuple[int, str], list[ReviewedStep]] = {}
+        for item in (item for item in claims if item.is_refuted):
+            false.setdefault(_place_of(item), []).append(item)
         true = Counter(_place_of(item) for item in claims if item.step.finding.is_true)
-        return {place: (count, true[place]) for place, count in false.items()}
+        return {place: (items, true[place]) for place, items in false.items()}
 
     def _has_other_answer(self, item: ReviewedStep) -> bool:
         """True if the same symbol gets a design that reaches the goal later, or had one before a question."""
