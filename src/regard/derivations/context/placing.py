@@ -221,7 +221,7 @@ def _placement(
     return Placement(
         question=best,
         region=region,
-        is_sure=bool(region.questions) or not (region.is_doubted or None in near or is_of_an_edition),
+        is_sure=bool(region.questions) or (None not in near and not is_of_an_edition),
         alternatives=others,
         possible=tuple(q for q in fitting if q is not None and q not in others and id(q.setting) not in settings),
     )
