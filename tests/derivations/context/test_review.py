@@ -39,7 +39,7 @@ def findings(
     role: Role = Role.ASSERTION,
 ) -> list[Finding]:
     """What the review leaves of these findings, one for each of as many formulas."""
-    document = read_text(text + f" ${step}$" * len(found))
+    document = read_text(text + f" So ${step}$.\n\n" * len(found))
     formulas = read_formulas(document)
     region = Region(start=0, body=0, end=0, questions=(QUESTION,) if is_marked else ())
     place = Placement(question=QUESTION, region=region, is_sure=is_sure)
@@ -85,10 +85,10 @@ def test_an_uncertain_place_is_not_enough():
     assert found.reason == "Looks wrong if this belongs to “An average of two” (1 is not 2)"
 
 
-def test_a_place_without_a_heading_must_have_more_that_holds_than_fails():
+def test_at_a_place_without_a_heading_no_more_may_fail_than_holds():
     holds = true("x")
-    assert is_doubtful(findings(holds, failure(), is_marked=False)[1])
-    assert findings(holds, holds, failure(), is_marked=False)[2].is_false
+    assert is_doubtful(findings(failure(), is_marked=False)[0])
+    assert findings(holds, failure(), is_marked=False)[1].is_false
     assert findings(failure(is_correctable=False), step="3 = 1", is_marked=False)[0].is_false
 
 
