@@ -145,6 +145,7 @@ class PersonReason(StrEnum):
     HIDDEN = "hidden text"
     REDEFINED = "redefined symbols"
     SEVERAL = "several answers"
+    HEADING = "another heading"
     TRIED = "only tried"
     LANGUAGE = "unknown language"
     FILE = "unreadable file"

@@ -197,6 +197,8 @@ class _Answer:
             yield PersonReason.REDEFINED
         if self._has_several_answers:
             yield PersonReason.SEVERAL
+        if any(item.placement.region.is_doubted for item in self._found):
+            yield PersonReason.HEADING
         if self._is_only_tried:
             yield PersonReason.TRIED
 

@@ -15,6 +15,13 @@ def test_what_holds_in_the_limit_in_a_part_of_the_samples_has_a_probability(sign
     assert 0.7 < step.probability < 0.95
 
 
+# -- in another regime -------------------------------------------------------------------------------------------------
+def test_a_scale_that_vanishes_in_a_remark_may_be_large_in_a_design():
+    remark, design = r"As $s \to 0$, all weights are equal.", r"Take $q = s(k_a + k_b)$."
+    assert last("1b", remark, design).outcome == "doubtful"
+    assert last("1b", remark, r"Take $q = s(k_a - k_b)$.").status == "refuted"
+
+
 # -- after a slip ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("claim", "outcome"),

@@ -3,7 +3,9 @@
 import pytest
 
 from regard.derivations.context.verdicts import find_choice, find_choice_by_cue
-from regard.derivations.problems.problem import Choice
+from regard.derivations.problems.problem import Choice, load_problem
+from regard.derivations.reading.files import read_text
+from regard.derivations.verify import judge_document
 
 CHOICE = Choice(answer="no", yes=("yes", "can coincide", "是"), no=("no", "never coincide", "不是"), cues=("coincide",))
 
@@ -54,6 +56,15 @@ def test_the_question_itself_gives_no_answer():
     chosen = find_choice("Is it true that codes can coincide? No.", CHOICE)
     assert chosen is not None
     assert chosen.answer == "no"
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [("2.(b)\n\nNo. They cannot.\n", "doubtful"), ("2.(b)\n\ni. No. They cannot.\n", "wrong choice")],
+)
+def test_a_wrong_answer_may_be_the_right_one_of_the_part_beside(text, outcome):
+    steps = judge_document(read_text(text), load_problem("cs224n-a4")).verdicts
+    assert [step.outcome for step in steps] == [outcome]
 
 
 def test_a_question_in_running_prose_is_known_by_its_cue():

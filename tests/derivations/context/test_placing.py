@@ -73,6 +73,14 @@ def test_what_fails_in_one_part_and_holds_in_the_other_is_not_refuted():
     assert statuses(text.replace(r"\gamma\beta", r"3\beta"))[1] == "refuted"
 
 
+@pytest.mark.parametrize("sign", [r"\\ &= ", "$$ $$= "])
+def test_a_line_without_a_left_side_goes_on_in_the_other_part_too(sign: str):
+    spread = rf"\operatorname{{Var}}[(k_a - k_b)^\top q] &= q^\top(\Sigma_a + \Sigma_b)q {sign}"
+    text = f"1.(c)\n\nTake {MEANS}.\n\n$${spread} q^\\top(2\\alpha I + \\frac12\\mu_a\\mu_a^\\top)q$$\n"
+    assert "refuted" not in statuses(text)
+    assert statuses(text.replace(r"\frac12", r"3"))[-1] == "refuted"
+
+
 # -- unknown parts -----------------------------------------------------------------------------------------------------
 def test_a_part_that_the_problem_lacks_stands_elsewhere():
     text = f"1.(a)\n\n$\\alpha_j \\approx 1$\n\n1.(h) Something else\n\n{KEYS} and $f(q) = 2q$\n\n1.(b)\n\n{KEYS}\n"
@@ -153,6 +161,17 @@ def test_questions_between_two_headings_may_be_unmarked():
     ]
     assert not regions[-1].skipped or regions[-1].skipped[0].id.startswith("2b")
     assert "refuted" not in statuses(text)
+
+
+def test_one_heading_alone_skips_no_question():
+    steps = f"1.(b) Take {KEYS}.\n\nLet $x_i = k_i^\\top q$.\n\nThen $x_a = \\beta$.\n"
+    assert set(places(steps)) == {"1b"}
+
+
+def test_a_later_part_of_the_letter_is_likelier_than_a_question_that_was_skipped():
+    random = f"$k_a \\approx \\gamma\\mu_a$.\n\n{SCORE}\n\n{SCORE}"
+    text = f"1.(a) $c \\approx v_j$\n\n1.(c)\n\ni. Take {MEANS}.\n\n{random}\n\n2.(a) $X_{{perm}} = PX$\n"
+    assert places(text)[2:5] == ["1c.ii"] * 3
 
 
 def test_numerals_that_begin_again_leave_the_part_to_the_symbols():

@@ -31,12 +31,18 @@ def failure(*notes: Note, is_correctable: bool = True) -> Finding:
 
 
 def findings(
-    *found: Finding, text: str = "", step: str = "x = 1", is_sure: bool = True, role: Role = Role.ASSERTION
+    *found: Finding,
+    text: str = "",
+    step: str = "x = 1",
+    is_sure: bool = True,
+    is_marked: bool = True,
+    role: Role = Role.ASSERTION,
 ) -> list[Finding]:
     """What the review leaves of these findings, one for each of as many formulas."""
-    document = read_text(text + f" ${step}$" * len(found))
+    document = read_text(text + f" So ${step}$.\n\n" * len(found))
     formulas = read_formulas(document)
-    place = Placement(question=QUESTION, region=Region(start=0, body=0, end=0), is_sure=is_sure)
+    region = Region(start=0, body=0, end=0, questions=(QUESTION,) if is_marked else ())
+    place = Placement(question=QUESTION, region=region, is_sure=is_sure)
     steps = [
         ReviewedStep(
             formula=formula, placement=place, step=JudgedStep(role=role, finding=finding, start=0, end=5, sign_start=2)
@@ -77,6 +83,20 @@ def test_an_uncertain_place_is_not_enough():
     (found,) = findings(failure(), is_sure=False)
     assert is_doubtful(found)
     assert found.reason == "Looks wrong if this belongs to “An average of two” (1 is not 2)"
+
+
+def test_at_a_place_without_a_heading_no_more_may_fail_than_holds():
+    holds = true("x")
+    assert is_doubtful(findings(failure(), is_marked=False)[0])
+    assert findings(holds, failure(), is_marked=False)[1].is_false
+    assert findings(failure(is_correctable=False), step="3 = 1", is_marked=False)[0].is_false
+
+
+def test_under_a_heading_of_its_own_many_failures_are_too_many():
+    assert findings(failure(), failure())[0].is_false
+    assert all(map(is_doubtful, findings(failure(), failure(), failure())))
+    assert findings(*[failure()] * 3, *[true("x")] * 4)[0].is_false
+    assert findings(*[failure()] * 3, role=Role.DESIGN)[0].is_false
 
 
 def test_what_no_small_change_corrects_is_not_enough():
@@ -163,6 +183,15 @@ def test_what_leads_to_a_contradiction_is_doubtful():
     claim = r"Then $\|\Phi_t\|^2 = d$"
     assert last("2b.ii", f"{claim}, which is a contradiction.").outcome == "doubtful"
     assert last("2b.ii", f"{claim}.").outcome == "refuted"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [r"So $\frac{e^{\epsilon N}}{e^{\epsilon N}+e^N} = \frac{1}{1+e^{N(1-\epsilon)}}$.", r"If $\epsilon > 1$, fine."],
+)
+def test_what_holds_whatever_a_letter_means_does_not_confirm_its_meaning(said):
+    design = r"Take $q = N(\mu_a+\mu_b)$ with $N$ large."
+    assert last("1c.i", design, said, r"Then $k_a^\top q \approx \epsilon N$.").outcome == "doubtful"
 
 
 def test_a_number_in_a_row_of_a_table_is_not_what_the_row_is_about():

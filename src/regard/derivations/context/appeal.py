@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import product
 
 from regard.derivations.context.clauses import Clause
-from regard.derivations.context.environment import at_particular_values, is_number, readable, tends
+from regard.derivations.context.environment import at_particular_values, growing_instead, is_number, readable, tends
 from regard.derivations.context.formulas import Sentence
 from regard.derivations.judging.findings import Finding, NoteKind, OpenBecause, left_open, true
 from regard.derivations.judging.judge import decide, shown
@@ -91,6 +91,7 @@ class Appeal:
             or self._about_unread(sides)
             or self._at_earlier_values(sides)
             or self._in_some_case(sides)
+            or self._in_another_regime(sides)
             or self._correctable(finding, sides)
         )
 
@@ -205,6 +206,14 @@ class Appeal:
                 if decide(replace(sides, premises=(case,)), self.scope).is_true:
                     reason = f"Looks wrong unless it is meant for {spell(number.name)} {sign} {bound}"
                     return self._by_chance(sides) or left_open(OpenBecause.DOUBTFUL, reason)
+        return None
+
+    def _in_another_regime(self, sides: Sides) -> Finding | None:
+        """A failure that is true where a scale of the author's own grows instead of vanishing."""
+        reached = sorted(self.scope.reach(*sides.expressions(self.scope))) if sides.sign in ("≈", "→") else ()
+        for name, scope in growing_instead(self.scope, reached):
+            if decide(sides, scope).is_true:
+                return left_open(OpenBecause.DOUBTFUL, f"Looks wrong if {spell(name)} vanishes here")
         return None
 
     def _by_chance(self, sides: Sides) -> Finding | None:

@@ -20,7 +20,7 @@ from regard.derivations.context.formulas import JudgedStep, StatedRelation
 from regard.derivations.context.placing import outer_symbols
 from regard.derivations.context.review import ReviewedStep
 from regard.derivations.judging.findings import OpenBecause
-from regard.derivations.judging.judge import decide
+from regard.derivations.judging.judge import holds
 from regard.derivations.judging.relations import Sides
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import Assumption
@@ -185,7 +185,7 @@ class AnswerGraph:
             end = stated.right
             if not is_astray:
                 first, is_astray = number, not step.finding.is_true
-            elif decide(Sides(left=start, sign=stated.sign, right=end), stated.scope).is_true:
+            elif holds(Sides(left=start, sign=stated.sign, right=end), stated.scope):
                 ends = _form_of(start, stated.scope), _form_of(end, stated.scope)
                 around = replace(stated, left=start)
                 found.append(_Link(number=number, stated=around, ends=ends, first=first))
@@ -281,7 +281,7 @@ class _Target:
         """
         scope, written = link.stated.scope, link.sides[side]
         left, right = (Sides(left=written, sign="=", right=own) for own in self.chain.sides[:2])
-        if any(decide(sides, _with_other_definitions(scope)).is_true for sides in (left, right)):
+        if any(holds(sides, _with_other_definitions(scope)) for sides in (left, right)):
             return True
         read, asked = readable(written, scope), readable(left.right, scope)
         if read is None or asked is None or _is_algebra(read):
@@ -289,7 +289,7 @@ class _Target:
         defined = _spelt_out(asked, scope, {}, depth=1)
         names = {_name(symbol, scope) for symbol in outer_symbols(asked)}
         is_more = defined != asked and _pieces(defined) <= _pieces(read)
-        return is_more and decide(left, _with_other_definitions(scope, but=names)).is_true
+        return is_more and holds(left, _with_other_definitions(scope, but=names))
 
 
 def _is_algebra(node: Expression | None) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from flint import ctx
 
+from regard.derivations.context.environment import growing_instead
 from regard.derivations.judging.evaluator import Evaluator
 from regard.derivations.judging.findings import Finding, Note, NoteKind, OpenBecause, left_open
 from regard.derivations.judging.instances import Instance
@@ -165,6 +166,10 @@ def _explained(finding: Finding, attempt: _DesignAttempt, name: str) -> Finding:
         return finding
     if finding.kind == "ill-shaped" and (letter := _own_letter(attempt, name)):
         return left_open(OpenBecause.DOUBTFUL, f"Looks wrong if {spell(letter)} is a number", finding.notes)
+    reached = sorted({describe(symbol) for symbol in symbols(attempt.own[name])})
+    for letter, scope in growing_instead(attempt.scope, reached):
+        if replace(attempt, scope=scope).decided().is_true:
+            return left_open(OpenBecause.DOUBTFUL, f"Looks wrong if {spell(letter)} vanishes here", finding.notes)
     if _is_close(attempt.solved(), attempt.design):
         reason = f"Looks wrong as a limit: it comes within {SHOWN_GAP:g} of the goal {goal}, but no closer"
         return left_open(OpenBecause.DOUBTFUL, reason, finding.notes)

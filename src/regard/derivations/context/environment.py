@@ -4,7 +4,7 @@ The author's own meaning of a letter counts before the problem's.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -125,6 +125,14 @@ def new_regime(left: Symbol, sign: str, right: Expression | None, scope: Scope) 
         return _as_scale(left, scope)
     is_zero = isinstance(right, Number) and (right.value == 0 if sign == "→" else sign == "≪")
     return scope.with_meaning(SymbolMeaning(name=describe(left), tends="zero")) if is_zero else None
+
+
+def growing_instead(scope: Scope, reached: Iterable[str]) -> Iterator[tuple[str, Scope]]:
+    """Each scale of the author's own that vanishes, with a scope in which it grows: a remark may be about one place."""
+    for name in reached:
+        meaning = scope.own.get(name)
+        if meaning is not None and meaning.tends == "zero" and meaning.formula is None:
+            yield name, scope.with_meaning(replace(meaning, tends="infinity"))
 
 
 def _grows(sign: str, right: Expression | None) -> bool:

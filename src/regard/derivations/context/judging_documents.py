@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from regard.derivations.context.appeal import LastSide
 from regard.derivations.context.clauses import Clause, read_clauses
 from regard.derivations.context.declarations import SectionSymbols, declare_sections
 from regard.derivations.context.environment import form_of
@@ -157,9 +158,10 @@ class _DocumentJudge:
             restated = true("The question, restated")
             chains = formula.chains
             return [step_at(chain, k, Role.GIVEN, restated) for chain in chains for k in range(len(chain.signs))]
+        last = judge.last
         steps = judge.judge(placed)
         if any(step.finding.is_false for step in steps) and (placement.alternatives or placement.possible):
-            steps = self._under_alternatives(steps, placed, placement)
+            steps = self._under_alternatives(steps, placed, placement, last)
         return [*steps, *_unread(formula)]
 
     def _end_section(self, formula: Formula) -> None:
@@ -187,7 +189,7 @@ class _DocumentJudge:
             judge.inherit(other, is_continued=not placement.region.questions)
 
     def _under_alternatives(
-        self, steps: list[JudgedStep], formula: FormulaInContext, placement: Placement
+        self, steps: list[JudgedStep], formula: FormulaInContext, placement: Placement, last: LastSide | None
     ) -> list[JudgedStep]:
         """If it is unclear which question a step answers, it is refuted only if it fails under every one that fits.
 
@@ -198,7 +200,7 @@ class _DocumentJudge:
             failed, kept = _failed_part(formula, steps)
             second = self._judges[other.id]
             author = judge.scope if placement.region.questions else judge.written_for(second)
-            others = iter(second.judge_for(author, failed) if failed.clauses else ())
+            others = iter(second.judge_for(author, failed, last) if failed.clauses else ())
             is_part = placement.question is not None and other.path[:2] == placement.question.path[:2]
             pairs = [(step, step if is_kept else next(others)) for step, is_kept in zip(steps, kept, strict=True)]
             steps = [second if _prevails(first, second, is_part=is_part) else first for first, second in pairs]
@@ -212,14 +214,17 @@ def _is_value(cell: Formula) -> bool:
 
 
 def _failed_part(formula: FormulaInContext, steps: Sequence[JudgedStep]) -> tuple[FormulaInContext, list[bool]]:
-    """The chains of a formula that have a false step, and for each step whether its chain has none."""
-    chains, kept, place = [], [], 0
-    for chain, clause in zip(formula.formula.chains, formula.clauses, strict=True):
-        own = steps[place : place + len(chain.signs)]
-        has_failed = any(step.finding.is_false for step in own)
-        place += len(own)
-        kept += [not has_failed] * len(own)
-        chains += [(chain, clause)] if has_failed else []
+    """The chains of a formula that have a false step or lead up to one, and for each step whether it is in none."""
+    chains: list[tuple[Chain, Clause]] = []
+    kept: list[bool] = []
+    is_continued, place = False, len(steps)
+    for chain, clause in reversed(list(zip(formula.formula.chains, formula.clauses, strict=True))):
+        own = steps[place - len(chain.signs) : place]
+        is_needed = is_continued or any(step.finding.is_false for step in own)
+        place -= len(own)
+        kept[:0] = [not is_needed] * len(own)
+        chains[:0] = [(chain, clause)] if is_needed else []
+        is_continued = is_needed and not chain.sides[0]
     part = replace(formula.formula, chains=tuple(chain for chain, _ in chains))
     return replace(formula, formula=part, clauses=tuple(clause for _, clause in chains)), kept
 

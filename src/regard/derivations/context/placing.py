@@ -36,7 +36,7 @@ _MOST_SYMBOLS = 4.0
 _DESIGNED_HERE, _DESIGNED_OTHERWISE = -0.9, -0.2
 _FOREIGN = 8.0  # a question that the heading rules out
 _LATER_PART, _EARLIER_PART = 0.35, 1.5  # than the heading names: authors go on without a heading, but not back
-_SKIPPED = 0.25  # a question whose heading may not have been seen
+_SKIPPED = 0.4  # a question whose heading may not have been seen; a later part of the named letter is likelier
 _VARIANT = 0.3
 _GIVEN_HERE = -0.7  # it repeats what only some questions give
 _FORWARD, _BACKWARD, _NEXT_PART, _FORMER_PART, _PER_QUESTION = 0.5, 0.8, 0.3, 0.9, 0.02
@@ -55,6 +55,7 @@ class Region:
 
     `is_unknown` says that its heading names a part that the problem lacks, `is_answer` that it is not the assignment's
     own text. `skipped` are the questions up to the next heading that no heading names: theirs may not have been seen.
+    `is_doubted` says that another question explains what stands there much better than the one that its heading names.
     """
 
     start: int
@@ -64,6 +65,7 @@ class Region:
     skipped: tuple[Question, ...] = ()
     is_answer: bool = True
     is_unknown: bool = False
+    is_doubted: bool = False
 
     @property
     def question(self) -> Question | None:
@@ -99,10 +101,11 @@ def regions_of(document: Document, problem: Problem) -> list[Region]:
 
 
 def _with_skipped(regions: Sequence[Region], problem: Problem) -> list[Region]:
-    """The regions with the questions that headings pass over between them."""
+    """The regions with the questions that headings pass over between them, or after them if there are several parts."""
     places = {question.id: place for place, question in enumerate(problem.questions)}
     named = {question.id for region in regions for question in region.questions}
-    found, following = [], len(places)
+    has_parts = len({question.path[:2] for region in regions for question in region.questions}) > 1
+    found, following = [], len(places) if has_parts else 0
     for region in reversed(regions):
         own = sorted(places[question.id] for question in region.questions)
         between = problem.questions[own[-1] + 1 : following] if own else ()
@@ -177,7 +180,7 @@ def _believed(formulas: Sequence[Formula], problem: Problem, regions: Sequence[R
             used[_ids(region)] |= found - own
             own.update(_introduced(formula))
     doubted = {ids for ids, found in used.items() if _is_explained_elsewhere(found, ids, problem)}
-    return [replace(region, questions=()) if _ids(region) in doubted else region for region in regions]
+    return [replace(region, questions=(), is_doubted=True) if _ids(region) in doubted else region for region in regions]
 
 
 def _ids(region: Region) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from regard.derivations.judging.scope import CONSTANTS, Scope
 from regard.derivations.judging.setting import Assumption
 from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import (
+    Expression,
     Identity,
     Matrix,
     Number,
@@ -45,6 +46,9 @@ _GUESSES = (
     NoteKind.PRIME_AS_TRANSPOSE,
     NoteKind.COUNT_OF_ALL,
 )
+_SAID = (Role.ASSERTION, Role.GIVEN, Role.DEFINITION, Role.DECLARATION)
+_MANY = 3
+_CLAIMS = (Role.ASSERTION, Role.DESIGN)
 _LOOK_ALIKES = {"alpha": "a", "kappa": "k", "gamma": "v", "nu": "v", "omega": "w", "rho": "p", "chi": "x"}
 _GARBLED = re.compile(r"(?<![A-Za-z\\(])[A-Za-z][;!](?=\s)|[A-Za-z]\d[A-Z]|\d>>")
 _NOISY = 4
@@ -91,7 +95,7 @@ class _Review:
         question, finding = item.placement.question, item.step.finding
         if self._is_foreign:
             return "the words around it do not change its meaning"
-        if not item.placement.is_sure and _has_symbols(item):
+        if (not item.placement.is_sure and _has_symbols(item)) or self._fails_with_others(item):
             return f"this belongs to “{question.title}”" if question is not None else "this stands for itself"
         is_inferred = question is None or question.id == DOCUMENT
         if is_inferred and finding.kind == "ill-shaped":
@@ -144,6 +148,29 @@ class _Review:
     def _established_notes(self) -> set[Note]:
         return {note for item in self.steps if item.step.finding.is_true for note in item.step.finding.notes}
 
+    def _fails_with_others(self, item: ReviewedStep) -> bool:
+        """True if around a claim about symbols more fails than holds, so that the place may be another one.
+
+        Under a heading of its own a design stays, and so do claims unless they fail in many sentences.
+        """
+        question, is_marked = item.placement.question, bool(item.placement.region.questions)
+        if question is None or question.id == DOCUMENT or item.step.role not in _CLAIMS or _is_of_numbers(item):
+            return False
+        failed, num_true = self._outcomes[_place_of(item)]
+        num_sentences = len({other.formula.sentence for other in failed})
+        is_settled = is_marked and (num_sentences < _MANY or item.step.role is Role.DESIGN)
+        return len(failed) > num_true - is_marked and not is_settled
+
+    @cached_property
+    def _outcomes(self) -> dict[tuple[int, str], tuple[list[ReviewedStep], int]]:
+        """The claims about symbols that fail at each place, and how many hold."""
+        claims = [item for item in self.steps if item.step.role in _CLAIMS and not _is_of_numbers(item)]
+        false: dict[tuple[int, str], list[ReviewedStep]] = {}
+        for item in (item for item in claims if item.is_refuted):
+            false.setdefault(_place_of(item), []).append(item)
+        true = Counter(_place_of(item) for item in claims if item.step.finding.is_true)
+        return {place: (items, true[place]) for place, items in false.items()}
+
     def _has_other_answer(self, item: ReviewedStep) -> bool:
         """True if the same symbol gets a design that reaches the goal later, or had one before a question."""
         own, place = _chain_of(item), self.steps.index(item)
@@ -172,14 +199,26 @@ class _Review:
             found = scope.lookup(symbol)
             is_renamed = found is not None and symbol.name[0].lower() != found.meaning.name[0].lower()
             is_usual = found is not None and (is_renamed or Assumption.USUAL in found.meaning.assume)
-            if is_usual and (symbol.name, bool(symbol.subscripts)) not in self._established_letters:
+            if is_usual and _letter(symbol) not in self._established_letters:
                 return describe(symbol)
         return None
 
     @cached_property
     def _established_letters(self) -> set[tuple[str, bool]]:
-        certain = (item for item in self.steps if item.step.finding.is_true or item.step.role is Role.DESIGN)
-        return {(symbol.name, bool(symbol.subscripts)) for item in certain for symbol in _symbols_of(item)}
+        """The letters of designs, and of one side of what is said and holds: on both sides they may mean anything."""
+        found: set[tuple[str, bool]] = set()
+        for item in self.steps:
+            if item.step.role is Role.DESIGN:
+                found |= set(map(_letter, _symbols_of(item)))
+            elif item.step.finding.is_true and item.step.role in _SAID and (stated := item.step.stated) is not None:
+                left, right = (plain(side) for side in (stated.left, stated.right))
+                found |= _letters_in(left) ^ _letters_in(right)
+        return found
+
+
+def _place_of(item: ReviewedStep) -> tuple[int, str]:
+    question = item.placement.question
+    return item.placement.region.start, question.id if question is not None else ""
 
 
 def _says_which(item: ReviewedStep) -> bool:
@@ -209,7 +248,8 @@ def _unexplained_part(item: ReviewedStep, question: Question) -> str | None:
         inner = node.body if isinstance(node, Transpose) else node
         if not isinstance(inner, Symbol):
             continue
-        is_computed = any(isinstance(part, Sum | Product | Quotient) for part in inner.subscripts)
+        parts = (part for part in inner.subscripts if isinstance(part, Sum | Product | Quotient))
+        is_computed = any(symbol.name not in question.setting.fixed for part in parts for symbol in symbols(part))
         is_known = inner.name in question.setting.functions or scope.lookup(inner) is not None
         if is_computed or (inner is not node and not is_known):
             return describe(inner)
@@ -221,6 +261,14 @@ def _symbols_of(item: ReviewedStep) -> Iterator[Symbol]:
     chain = _chain_of(item)
     for side in map(plain, chain.sides if chain is not None else ()):
         yield from outer_symbols(side) if side is not None else ()
+
+
+def _letters_in(side: Expression | None) -> set[tuple[str, bool]]:
+    return set(map(_letter, outer_symbols(side))) if side is not None else set()
+
+
+def _letter(symbol: Symbol) -> tuple[str, bool]:
+    return symbol.name, bool(symbol.subscripts)
 
 
 def _chain_of(item: ReviewedStep) -> Chain | None:

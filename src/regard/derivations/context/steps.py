@@ -48,7 +48,7 @@ from regard.derivations.context.formulas import (
 )
 from regard.derivations.context.units import without_units
 from regard.derivations.judging.findings import Finding, OpenBecause, left_open, not_understood, true
-from regard.derivations.judging.judge import decide, shown
+from regard.derivations.judging.judge import decide, holds, shown
 from regard.derivations.judging.relations import Sides, read_side, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, Kind, SymbolMeaning
@@ -124,9 +124,9 @@ class QuestionJudge:
     """Judges the formulas of one question one after the other; remembers definitions, designs and the chain above.
 
     `scope` is what names mean at the place that has been reached, `intended` what they would mean with the problem's
-    own solution. `designs` are the author's, found before the first step is judged, since two may share one goal;
-    `offered` are all of them, as far as they have been read. `values` are the particular values that the document has
-    given so far, shared by all its questions.
+    own solution, `last` the side that a line without a left side continues. `designs` are the author's, found before
+    the first step is judged, since two may share one goal; `offered` are all of them, as far as they have been read.
+    `values` are the particular values that the document has given so far, shared by all its questions.
     """
 
     problem: Problem
@@ -137,9 +137,9 @@ class QuestionJudge:
     values: list[Chain] = field(default_factory=list)
     scope: Scope = field(init=False)
     intended: Scope = field(init=False)
+    last: LastSide | None = field(init=False, default=None)
     _base: Scope = field(init=False)
     _design_findings: dict[str, Finding] = field(init=False, default_factory=dict)
-    _last: LastSide | None = field(init=False, default=None)
     _trial: TriedQuery | None = field(init=False, default=None)
     _alternatives: dict[str, list[Expression]] = field(init=False, default_factory=dict)
     _half_read: set[str] = field(init=False, default_factory=set)
@@ -248,7 +248,7 @@ class QuestionJudge:
         setting = replace(setting, functions=functions, seed=self.question.setting.seed)
         self.question = replace(self.question, setting=setting)
         self._base = self.intended = Scope(setting=setting)
-        self.scope, self._last = replace(self._base, own=kept, opaque=self.scope.opaque - section.stated), None
+        self.scope, self.last = replace(self._base, own=kept, opaque=self.scope.opaque - section.stated), None
         self._loose = set(kept)
 
     def take_prelude(self, formula: Formula) -> None:
@@ -268,22 +268,22 @@ class QuestionJudge:
         written = {key: meaning for key, meaning in self.scope.own.items() if meaning is not solution.get(key)}
         return replace(self.scope, own={**other.intended.own, **written})
 
-    def judge_for(self, author: Scope, formula: FormulaInContext) -> list[JudgedStep]:
+    def judge_for(self, author: Scope, formula: FormulaInContext, last: LastSide | None) -> list[JudgedStep]:
         """The findings on a formula of another question, in the author's environment over this question's symbols."""
-        before = self.scope, self._last, self._design_findings, self._trial, list(self.offered)
+        before = self.scope, self.last, self._design_findings, self._trial, list(self.offered)
         if self._author_here is None or self._author_here[0] is not author:
             self._author_here = author, replace(author, setting=self.question.setting)
-        self.scope = self._author_here[1]
+        self.scope, self.last = self._author_here[1], last
         steps = self.judge(formula)
-        self.scope, self._last, self._design_findings, self._trial, self.offered = before
+        self.scope, self.last, self._design_findings, self._trial, self.offered = before
         return steps
 
     def _judge_chain(self, statement: Statement) -> list[JudgedStep]:
         chain, steps = statement.chain, []
         last = LastSide(chain.sides[0], chain.sides[0])
         words = statement.clause.before.rpartition(PLACEHOLDER)[2]
-        if not chain.sides[0] and self._last is not None and not has_words_for_a_side(words):
-            last = self._last
+        if not chain.sides[0] and self.last is not None and not has_words_for_a_side(words):
+            last = self.last
         for place, (sign, right) in enumerate(zip(chain.signs, chain.sides[1:], strict=True)):
             found = self._step(
                 last, sign.text, right, replace(statement, sign=sign.text, rest=chain.sides[place + 1 :])
@@ -304,7 +304,7 @@ class QuestionJudge:
             chain.is_nested or chain.is_reason or all(step.role in (Role.INDEX, Role.SUPPOSITION) for step in steps)
         )
         if not is_aside and last.side:
-            self._last = last
+            self.last = last
         return steps
 
     def _note_said(self, left: tuple[Token, ...], sign: str, right: tuple[Token, ...], found: Recognised) -> None:
@@ -372,14 +372,8 @@ class QuestionJudge:
         ways = list(without_units(Sides(left=last.side, sign=sign, right=right)))
         way = ways[0]
         if len(ways) > 1:
-            way = next((each for each in ways if self._is_true(each)), way)
+            way = next((each for each in ways if holds(each, self.scope)), way)
         return replace(last, side=way.left), way.right
-
-    def _is_true(self, sides: Sides) -> bool:
-        try:
-            return decide(sides, self.scope).is_true
-        except (NotUnderstood, ArithmeticError, ValueError, TypeError, LookupError):
-            return False
 
     def _forget(self, last: LastSide, sign: str) -> bool:
         """What is given something unreadable means something that is not known; the problem's own may still hold.

@@ -319,7 +319,12 @@ def choice_steps(document: Document, problem: Problem, regions: Sequence[Region]
         if question.choice is not None:
             chosen = _chosen(document, question.choice, answers_to(question, regions))
             if chosen is not None:
-                yield _choice_step(document, question, question.choice, chosen)
+                step = _choice_step(document, question, question.choice, chosen)
+                is_shared = any(
+                    other.choice is not None and other.choice.answer == chosen.answer
+                    for other in region_at(regions, chosen.offset).questions
+                )
+                yield _doubtful(step, f"it answers “{question.title}”") if is_shared else step
 
 
 def _chosen(document: Document, choice: Choice, own: Sequence[Region]) -> FoundChoice | None:
@@ -355,9 +360,14 @@ def _choice_step(document: Document, question: Question, choice: Choice, chosen:
         question=question.id,
         span=(chosen.offset, chosen.offset + len(chosen.words)),
     )
-    undecided = replace(step, status="undecided", counterexample=None)
     if chosen.is_contradicted:
-        return replace(undecided, outcome="both choices", reason="More than one answer is given")
-    if chosen.is_qualified and not is_right:
-        return replace(undecided, outcome="doubtful", reason=f"Looks wrong if it is a plain {chosen.answer}")
-    return step
+        reason = "More than one answer is given"
+        return replace(step, status="undecided", counterexample=None, outcome="both choices", reason=reason)
+    return _doubtful(step, f"it is a plain {chosen.answer}") if chosen.is_qualified else step
+
+
+def _doubtful(step: StepVerdict, doubt: str) -> StepVerdict:
+    """A choice that is left open if it is wrong."""
+    if step.status != "refuted":
+        return step
+    return replace(step, status="undecided", outcome="doubtful", counterexample=None, reason=f"Looks wrong if {doubt}")

@@ -95,6 +95,14 @@ def decide(sides: Sides, scope: Scope) -> Finding:
     return scope.findings[sides]
 
 
+def holds(sides: Sides, scope: Scope) -> bool:
+    """Whether a relation can be read and is true."""
+    try:
+        return decide(sides, scope).is_true
+    except (NotUnderstood, ArithmeticError, ValueError, TypeError, LookupError, RecursionError):
+        return False
+
+
 def _decide(sides: Sides, scope: Scope) -> Finding:
     if any(token.text in _EITHER_SIGN for token in (*sides.left, *sides.right)):
         return _decide_both_signs(sides, scope)

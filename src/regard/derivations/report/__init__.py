@@ -39,6 +39,7 @@ REASONS: Mapping[PersonReason, str] = {
     PersonReason.UNDECIDED: "a step that matters is undecided",
     PersonReason.HIDDEN: "some text is hidden, struck out or formatted as code",
     PersonReason.REDEFINED: "symbols of the question are given another meaning",
+    PersonReason.HEADING: "the answer stands under the heading of another question",
     PersonReason.SEVERAL: "more than one answer is given",
     PersonReason.TRIED: "the answer is only tried or supposed",
     PersonReason.LANGUAGE: "the words are in a language that is not read",
