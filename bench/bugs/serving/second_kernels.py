@@ -1,6 +1,6 @@
-"""A second set of kernels, in other styles and with other specs, and ten bugs of each: names are `class` or `class_bug`.
+"""A second set of kernels, in other styles and with other specs, and ten bugs of each: names are `class_bug`.
 
-A bug stands with what it is and the families that a report may name first; both were written before any of them was tried.
+A bug stands with what it is and the families that a report may name first; both were written before it was tried.
 """
 
 import functools
@@ -30,7 +30,7 @@ def softmax(z, axis=-1):
     return e / np.maximum(e.sum(axis, keepdims=True), 1e-300)
 
 
-# -- pages: numpy, online softmax over pages, chunks, a window, pools [page, head, slot, dim] ---------------------------
+# -- pages: numpy, online softmax over pages, chunks, a window, pools [page, head, slot, dim] --------------------------
 WINDOW = 6
 
 
@@ -70,10 +70,7 @@ def paged(q, keys, values, table, lengths, bug=None):
             new = np.maximum(top, z.max(-1, keepdims=True))
             safe = np.where(np.isfinite(new), new, 0)
             fade, e = np.exp(np.where(np.isfinite(top), top - safe, -np.inf)), np.exp(z - safe)
-            if bug == "no_rescale":
-                sums = sums + e @ v
-            else:
-                sums = sums * fade + e @ v
+            sums = sums + e @ v if bug == "no_rescale" else sums * fade + e @ v
             total, top = total * fade + e.sum(-1, keepdims=True), new
         start += num_pages
         out[row] = (sums / np.maximum(total, 1e-300)).transpose(1, 0, 2)
@@ -115,7 +112,7 @@ add(
 )
 
 
-# -- packed sequences: torch, one mask from segment numbers, a window, offsets for queries and keys ---------------------
+# -- packed sequences: torch, one mask from segment numbers, a window, offsets for queries and keys --------------------
 class SharedHeadGradient(torch.autograd.Function):
     """Keys repeated for the heads that share them, with a gradient from one of these heads only."""
 
@@ -149,10 +146,7 @@ def varlen(q, k, v, starts_q, starts_k, longest_q, longest_k, bug=None):
         offset = offset[:1].expand_as(offset)
     local_q = rows_q - starts_q[doc_q] + offset[doc_q]
     distance = local_q[:, None] - local_k[None]
-    if bug == "window_by_rows":
-        distance_window = rows_q[:, None] - rows_k[None]
-    else:
-        distance_window = distance
+    distance_window = rows_q[:, None] - rows_k[None] if bug == "window_by_rows" else distance
     seen = (doc_q[:, None] == doc_k[None]) & (distance >= 0) & (distance_window < 5)
     if bug == "longest_query":
         seen = seen & (local_k < longest_q)[None]
@@ -173,8 +167,7 @@ def varlen(q, k, v, starts_q, starts_k, longest_q, longest_k, bug=None):
     else:
         w = torch.where(seen, z, torch.full_like(z, -1e30)).softmax(-1)
         w = torch.where(seen, w, torch.zeros_like(w))
-    out = torch.einsum("hqk,khd->qhd", w, v)
-    return out
+    return torch.einsum("hqk,khd->qhd", w, v)
 
 
 add(
@@ -199,7 +192,7 @@ add(
 )
 
 
-# -- quantised keys and values: numpy, 4 bits with a zero point, keys per channel, values per token, packed in bytes ----
+# -- quantised keys and values: numpy, 4 bits with a zero point, keys per channel, values per token, packed in bytes ---
 GROUP = 4
 
 
@@ -290,7 +283,7 @@ add(
 )
 
 
-# -- token trees: numpy, ancestors by doubling, one key and value head --------------------------------------------------
+# -- token trees: numpy, ancestors by doubling, one key and value head -------------------------------------------------
 def ancestors(parents, bug=None):
     batch, count = parents.shape
     found = np.zeros((batch, count, count), bool)
@@ -365,7 +358,7 @@ add(
 )
 
 
-# -- latent attention: numpy, an absorbed and an expanded path ----------------------------------------------------------
+# -- latent attention: numpy, an absorbed and an expanded path ---------------------------------------------------------
 def latent_mask(num_queries, num_keys, bug):
     offset = num_keys - num_queries - (bug == "chunk_sees_one_less" and 1 < num_queries < num_keys)
     return np.arange(num_keys)[None] <= np.arange(num_queries)[:, None] + offset
@@ -482,7 +475,7 @@ add(
 )
 
 
-# -- context parallelism: torch, zigzag, all keys gathered --------------------------------------------------------------
+# -- context parallelism: torch, zigzag, all keys gathered -------------------------------------------------------------
 def pieces(rank, world, half):
     return torch.cat([rank * half + torch.arange(half), (2 * world - 1 - rank) * half + torch.arange(half)])
 

@@ -1,9 +1,10 @@
 """A second set of recurrences and decoders with positions on three axes, and bugs of each: names are `class_bug`.
 
-A bug stands with what it is and the families that a report may name first; both were written before any of them was tried.
+A bug stands with what it is and the families that a report may name first; both were written before it was tried.
 """
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +23,7 @@ def add(name: str, build: Callable[[str | None], Any], bugs: dict[str, tuple[str
         SUBJECTS[key], NOTES[key], FAMILIES[key] = build(bug), note, tuple(families.split())
 
 
-# -- mamba2: token by token, in chunks of 8, packed ---------------------------------------------------------------------
+# -- mamba2: token by token, in chunks of 8, packed --------------------------------------------------------------------
 SIZE = 8
 
 
@@ -53,10 +54,7 @@ class Mamba:
                     new = torch.where(mask[:, t, None, None, None], new, state * decay[..., None, None])
                 elif self.bug != "mask_on_output":
                     new = torch.where(mask[:, t, None, None, None], new, state)
-            if self.bug == "state_kept":
-                state = state.copy_(new) if not torch.is_grad_enabled() else new
-            else:
-                state = new
+            state = (state.copy_(new) if not torch.is_grad_enabled() else new) if self.bug == "state_kept" else new
             outputs.append(torch.einsum("bhvn,bn->bhv", state, c[:, t]))
         y = torch.stack(outputs, 1)
         if mask is not None and self.bug == "mask_on_output":
@@ -92,7 +90,7 @@ def packed(x, dt, a, b, c, cu_seqlens, state=None, bug=None):
     count = len(borders) - 1
     outputs, states = [], []
     previous = None
-    for document, (start, stop) in enumerate(zip(borders, borders[1:], strict=False)):
+    for document, (start, stop) in enumerate(itertools.pairwise(borders)):
         if state is None:
             own = empty_state(x, b)
         else:
@@ -142,7 +140,7 @@ add(
 )
 
 
-# -- positions on three axes --------------------------------------------------------------------------------------------
+# -- positions on three axes -------------------------------------------------------------------------------------------
 WIDTH, HEADS = 32, 2
 RATES = 100.0 ** (-torch.arange(8, dtype=torch.float32) / 8)
 AXIS = torch.tensor([0, 0, 1, 1, 1, 2, 2, 2])
