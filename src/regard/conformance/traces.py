@@ -200,6 +200,7 @@ class TraceRun:
         self.last_read: CachedSequence | None = None
         self._unread: list[TraceRead] = []
         self._error: Comparison | None = None
+        self._raised_on: CachedSequence | None = None
         for move in [*moves, *_LAST_READS]:
             self._do(move)
             if self._error is not None:
@@ -229,7 +230,9 @@ class TraceRun:
                 self.story, self.performed = list(read.story), set(read.performed)
                 self.num_tokens = read.num_tokens
                 return
-        self.reads += [] if self._error is None else [self._error]
+        if self._error is not None:
+            self.reads.append(self._error)
+            self.last_read = self._raised_on
 
     def _do(self, move: TraceMove) -> None:
         own = self._ON_SEQUENCES.get(move.operation)
@@ -451,11 +454,13 @@ class TraceRun:
             is_done, found = self._performed(
                 operation, line, lambda part=part: self.subject.step(part.copy(), sequence.cache)
             )
+            tokens = np.concatenate([sequence.tokens, part], axis=1)
+            ends = (*sequence.ends, tokens.shape[1])
             if not is_done:
+                self._raised_on = replace(sequence, cache=None, tokens=tokens, ends=ends)
                 return
             y, sequence.cache = found
-            sequence.tokens, sequence.num_last = np.concatenate([sequence.tokens, part], axis=1), part.shape[1]
-            sequence.ends = (*sequence.ends, sequence.length)
+            sequence.tokens, sequence.num_last, sequence.ends = tokens, part.shape[1], ends
             self._read(sequence, y)
 
     def _read(self, sequence: CachedSequence, y: np.ndarray) -> None:

@@ -62,7 +62,9 @@ def build_model(class_name: str, **config: Any) -> Any:
         with quiet_transformers(), torch.random.fork_rng(devices=()):
             torch.manual_seed(0)
             try:
-                model = kind._from_config(known(**{**_tiny(known, {**small, **variant}), **_decoding(kind, known), **config}))
+                model = kind._from_config(
+                    known(**{**_tiny(known, {**small, **variant}), **_decoding(kind, known), **config})
+                )
                 _run_once(model)
             except Exception as error:  # noqa: BLE001 - classes raise anything for a config that does not suit them
                 problems.append(error)

@@ -53,7 +53,7 @@ def _compare(trial: LawTrial) -> Comparisons:
             is_yes_no=True,
             signature={"bug": _IGNORED},
         )
-    for order in (places, places[:, :, ::-1]):
+    for order in (places, places[:, :, ::-1].copy()):
         yield from _continued(trial, x, order, control)
 
 
