@@ -59,6 +59,8 @@ SMALL: dict[str, Any] = {
     "v_head_dim": 8,
     "linear_key_head_dim": 8,
     "linear_value_head_dim": 8,
+    "linear_head_dim": 8,
+    "linear_num_heads": 4,
     "linear_num_key_heads": 2,
     "linear_num_value_heads": 4,
     "ssm_state_size": 16,
@@ -72,7 +74,6 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     {"num_key_value_heads": 2},
     {"num_key_value_heads": 4},
     {"num_key_value_heads": 4, "head_dim": 8},
-    {"num_key_value_heads": 2, "num_hidden_layers": 4},
     {"num_heads": 4, "head_dim": 16, "n_groups": 1},
     {
         "num_key_value_heads": 4,
@@ -86,6 +87,7 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     {"num_key_value_heads": 2, "layer_types": ["linear_attention", "full_attention"]},
     {"num_key_value_heads": 4, "layer_types": ["linear_attention", "full_attention"]},
     {"num_key_value_heads": 2, "layer_types": ["conv", "full_attention"]},
+    {"num_key_value_heads": 2, "num_hidden_layers": 4},
     {
         "num_key_value_heads": 4,
         "num_hidden_layers": 3,
