@@ -383,7 +383,8 @@ def test_the_example_of_the_page_is_correct_as_it_stands():
 class Counting(ReferenceLayer):
     """Counts full passes, and the rows of the largest."""
 
-    num_calls, most_rows, limit = 0, 0, None
+    num_calls, most_rows = 0, 0
+    limit: int | None = None
 
     def call(self, x, **options):
         if self.limit is not None and len(x) > self.limit:
@@ -394,12 +395,13 @@ class Counting(ReferenceLayer):
 
 
 def test_sequences_that_begin_alike_need_one_full_pass():
-    trial = LawTrial(subject=Counting(ROTARY))
+    subject = Counting(ROTARY)
+    trial = LawTrial(subject=subject)
     passes = FullPasses(trial)
     x, other = passes.tokens[:, :9], passes.tokens[:, 20:25]
     found = passes.prefixes([x[:, :4], other, x, x[:, :1]])
     assert [y.shape[1] for y in found] == [4, 5, 9, 1]
-    assert (trial.subject.num_calls, trial.subject.most_rows) == (1, 2 * len(x))
+    assert (subject.num_calls, subject.most_rows) == (1, 2 * len(x))
     for y, tokens in zip(found, (x[:, :4], other, x, x[:, :1]), strict=True):
         np.testing.assert_allclose(y, trial.call(tokens), atol=1e-5)
 
