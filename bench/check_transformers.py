@@ -24,12 +24,13 @@ _ON_MODULES = "its recurrent state is kept on the modules, so that requests shar
 KNOWN: dict[str, dict[str, str]] = {
     "AXK1ForCausalLM": {"LAYOUT": _STRIDES},
     "AXK2ForCausalLM": {"LAYOUT": _STRIDES},
+    "KimiLinearForCausalLM": {"LAYOUT": _STRIDES},
     "Qwen3NextForCausalLM": {"LAYOUT": _STRIDES},
     "Qwen3_5MoeForCausalLM": {"LAYOUT": _STRIDES},
     "MiniMaxForCausalLM": {"LAYOUT": _STRIDES},
     "NemotronHForCausalLM": {"LAYOUT": _STRIDES},
-    "JambaForCausalLM": {"LAYOUT": _STRIDES, "CACHE": _NO_PAST},
-    "RecurrentGemmaForCausalLM": dict.fromkeys(("CACHE", "CACHEPURE", "REQUESTS"), _ON_MODULES),
+    "JambaForCausalLM": {"LAYOUT": _STRIDES, "CACHE": _NO_PAST, "TRACE": _NO_PAST},
+    "RecurrentGemmaForCausalLM": dict.fromkeys(("CACHE", "CACHEPURE", "REQUESTS", "TRACE"), _ON_MODULES),
 }
 _FAILURES = ("refuted", "crashed", "timed out")
 

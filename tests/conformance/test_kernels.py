@@ -256,6 +256,21 @@ BROKEN = {
     "merge: the larger wins": broken_merge(
         lambda a, la, b, lb, out, lse: (torch.where((la > lb)[..., None], a, b), torch.maximum(la, lb))
     ),
+    "merge: of equals the first": broken_merge(
+        lambda a, la, b, lb, out, lse: (torch.where((la == lb)[..., None], a, out), lse)
+    ),
+    "merge: one maximum for all": lambda: MergeKernel(_one_maximum, GROUPED),
+    "precision: keys and values in half precision": lambda: ParallelKernel(
+        lambda q, k, v, comm: sound.ring(q, k.half().to(k.dtype), v.half().to(v.dtype), comm),
+        GROUPED,
+        ranks="simulated",
+    ),
+    "varlen: no gradient from the third sequence on": lambda: VarlenKernel(
+        lambda q, k, v, starts, *rest: sound.varlen(
+            torch.cat([q[: starts[2]], q[starts[2] :].detach()]) if len(starts) > 3 else q, k, v, starts, *rest
+        ),
+        GROUPED,
+    ),
     "parallel: reversed ring": lambda: ParallelKernel(
         lambda q, k, v, comm: sound.ring(q, k, v, _Reversed(comm)), GROUPED, ranks="simulated"
     ),
@@ -263,6 +278,13 @@ BROKEN = {
         sound.ring, GROUPED, split="zigzag", ranks="simulated"
     ),
 }
+
+
+def _one_maximum(out_a: Any, lse_a: Any, out_b: Any, lse_b: Any) -> Any:
+    top = torch.maximum(lse_a, lse_b).max().clamp(min=-1e30)
+    a, b = (lse_a - top).exp(), (lse_b - top).exp()
+    total = (a + b).clamp(min=1e-38)
+    return (out_a * a[..., None] + out_b * b[..., None]) / total[..., None], top + (a + b).log()
 
 
 class _Reversed:

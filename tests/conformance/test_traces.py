@@ -378,3 +378,68 @@ def test_the_example_of_the_page_is_correct_as_it_stands():
     assert report.ok
     report.require(["CACHE", "CROP", "FORK", "INTERLEAVE", "REORDER", "TRACE"])
     assert all(f"`{name}" in page for name in ("prefix_hit", "swap_out", "max_sequences", "max_append", "cache_error"))
+
+
+class Counting(ReferenceLayer):
+    """Counts full passes, and the rows of the largest."""
+
+    num_calls, most_rows = 0, 0
+    limit: int | None = None
+
+    def call(self, x, **options):
+        if self.limit is not None and len(x) > self.limit:
+            raise ValueError("so many rows are not supported")
+        self.num_calls += 1
+        self.most_rows = max(self.most_rows, len(x))
+        return super().call(x, **options)
+
+
+def test_sequences_that_begin_alike_need_one_full_pass():
+    subject = Counting(ROTARY)
+    trial = LawTrial(subject=subject)
+    passes = FullPasses(trial)
+    x, other = passes.tokens[:, :9], passes.tokens[:, 20:25]
+    found = passes.prefixes([x[:, :4], other, x, x[:, :1]])
+    assert [y.shape[1] for y in found] == [4, 5, 9, 1]
+    assert (subject.num_calls, subject.most_rows) == (1, 2 * len(x))
+    for y, tokens in zip(found, (x[:, :4], other, x, x[:, :1]), strict=True):
+        np.testing.assert_allclose(y, trial.call(tokens), atol=1e-5)
+
+
+def test_a_layer_that_refuses_more_rows_is_called_sequence_by_sequence():
+    subject = Counting(ROTARY)
+    subject.limit = 2
+    assert judge(all_laws()["INTERLEAVE"], subject).outcome == "holds"
+    assert subject.most_rows == 2
+
+
+def test_a_full_pass_that_depends_on_the_length_is_no_failure_of_the_cache():
+    class Longer(ReferenceLayer):
+        """All outputs depend on the number of tokens, with a cache as without."""
+
+        def call(self, x, **options):
+            return super().call(x, **options) * (1 + x.shape[1] / 64)
+
+        def step(self, x, cache, **options):
+            y, longer = super().step(x, cache, **options)
+            return y * (1 + longer.mask.shape[1] / 64), longer
+
+    assert judge(all_laws()["INTERLEAVE"], Longer(ROTARY)).outcome == "holds"
+
+
+def test_an_append_that_raises_by_itself_is_not_blamed_on_other_sequences():
+    class FivesRaise(Buffers):
+        def append(self, seq, x):
+            if x.shape[1] == 5:
+                raise ValueError("five")
+            return super().append(seq, x)
+
+    report = regard.check(FivesRaise)
+    assert {verdict.law for verdict in report.failures} == {"CACHE", "TRACE"}
+
+
+def test_as_tests_a_cache_has_only_the_laws_of_caches():
+    mark = regard.parametrize_with_laws([("buffers", Buffers, None)])
+    names = {case.id for case in mark.args[1]}
+    assert names >= {"buffers-CACHE", "buffers-CROP", "buffers-TRACE"}
+    assert "buffers-CAUSAL" not in names

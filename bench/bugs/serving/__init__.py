@@ -1,1 +1,1 @@
-"""Caches, kernels and recurrences with and without bugs, by someone who had read only the pages for users."""
+"""Caches, kernels and recurrences with and without bugs, by people who had read only the pages for users."""

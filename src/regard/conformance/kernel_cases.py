@@ -23,6 +23,7 @@ _PLAIN: frozenset[BugFamily] = frozenset({"scale", "kv-heads", "heads", "softmax
 _MASKS: frozenset[BugFamily] = frozenset({"mask"})
 # Scales are wrong by powers of two and of the square root of a width.
 _FACTORS = tuple(2.0 ** (half / 2) for half in range(-8, 9) if half)
+_ROUNDED = Diagnosis("precision", "something is computed or stored in a lower precision")
 _OVERFLOW = Diagnosis("softmax", "large logits overflow: the largest is not subtracted")
 
 
@@ -136,6 +137,9 @@ def signs_of_attention(trial: LawTrial, broken: list[Comparison]) -> Diagnoses:
         yield _OVERFLOW
         return
     oracle = oracle_of(trial)
+    if wrong and all(_is_near(ours, each.attended(oracle)) for ours, each in wrong):
+        yield _ROUNDED
+        return
     for factor in _FACTORS:
         other = oracle.changed(scale=oracle.scale * factor)
         if wrong and all(_is_near(ours, each.attended(other)) for ours, each in wrong):

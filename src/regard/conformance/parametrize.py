@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from regard.conformance import Law
+from regard.conformance.adapters.caches import is_cache_engine
 from regard.conformance.check import ensure_known
 from regard.conformance.judging import chosen_laws, laws_about
 from regard.conformance.reproduction import try_law
@@ -84,13 +85,21 @@ def parametrize_with_laws(
         reasons |= own if isinstance(own, Mapping) else {}
         ensure_known(reasons, seed)
         subject = LazySubject(CheckRequest(target=target, spec=spec, name=name, seed=seed))
-        about = laws_about(target, chosen.values()) if isinstance(target, Subject) else chosen.values()
-        for law in about:
+        for law in _laws_about_target(target, chosen.values()):
             marks = [pytest.mark.regard]
             if law.id in reasons:
                 marks.append(pytest.mark.xfail(strict=True, raises=LawsBroken, reason=reasons[law.id]))
             cases.append(pytest.param(LawTest(law), subject, id=f"{name}-{law.id}", marks=marks))
     return pytest.mark.parametrize(("law", "subject"), cases)
+
+
+def _laws_about_target(target: Any, laws: Iterable[Law]) -> Iterable[Law]:
+    """The laws about kernels or caches if the target is one without being built; all of them otherwise."""
+    if is_cache_engine(target):
+        cache = Subject()
+        cache.is_layer, cache.capabilities = False, frozenset({"cache"})
+        return laws_about(cache, laws)
+    return laws_about(target, laws) if isinstance(target, Subject) else laws
 
 
 def _message(verdict: LawVerdict) -> str:

@@ -57,11 +57,16 @@ class TraceSearch:
     def fails_alone(self, run: TraceRun) -> bool:
         """True if the same tokens, appended in the same chunks and with no other operation, fail as well."""
         sequence, subject = run.last_read, self.passes.trial.subject.new_session()
-        if sequence is None or run.failure is None or run.failure.is_yes_no:
+        if sequence is None or run.failure is None:
             return False
         cache, start = subject.empty_cache(len(sequence.tokens)), 0
         for end in sequence.ends:
-            y, cache = subject.step(sequence.tokens[:, start:end].copy(), cache)
+            try:
+                y, cache = subject.step(sequence.tokens[:, start:end].copy(), cache)
+            except (NotImplementedError, MemoryError):
+                return False
+            except Exception:  # noqa: BLE001 - a cache may raise anything
+                return True
             wanted = self.passes.outputs(sequence.tokens[:, :end])[:, start:]
             if not distance(y, wanted) <= self.passes.trial.cache_tolerance(wanted):
                 return True

@@ -1,5 +1,7 @@
 """Traces of operations on caches: whatever happened before, outputs equal those of a fresh full pass."""
 
+import contextlib
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -61,6 +63,17 @@ class PrefixSource(StrEnum):
     CHANGED = "changed"  # an earlier sequence with new tokens up to the cut
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TraceRead:
+    """Outputs at the last tokens of a sequence, and what had been done until then."""
+
+    sequence: "CachedSequence"
+    outputs: np.ndarray
+    story: tuple[str, ...]
+    performed: frozenset[CacheOperation]
+    num_tokens: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class TraceMove:
     """One operation on one of the sequences; the numbers are taken modulo what is there.
@@ -101,20 +114,61 @@ class CachedSequence:
 _LAST_READS = tuple(TraceMove(operation=CacheOperation.APPEND, which=which) for which in range(_MOST_SEQUENCES))
 
 
+@functools.lru_cache(maxsize=1)  # all laws of a layer are tried before the next layer, on the same tokens
+def _known_outputs(_subject: Subject, _seed: int, _batch: int) -> dict[bytes, np.ndarray]:
+    """The outputs of full passes by the tokens, position by position, so that the key of a prefix is one of the key."""
+    return {}
+
+
+def _key(tokens: np.ndarray) -> bytes:
+    return np.ascontiguousarray(tokens.swapaxes(0, 1)).tobytes()
+
+
 class FullPasses:
     """The inputs and the truth of all traces of one law: tokens, and full passes over them, each made once."""
 
     def __init__(self, trial: LawTrial) -> None:
         self.trial = trial
         self.tokens = trial.inputs("trace tokens", length=_NUM_TOKENS)
-        self._outputs: dict[bytes, np.ndarray] = {}
+        self._exact: dict[bytes, np.ndarray] = {}
+        self._known = _known_outputs(trial.subject, trial.seed, trial.size.batch)
 
     def outputs(self, tokens: np.ndarray) -> np.ndarray:
-        """What the layer gives for these tokens without a cache."""
-        key = tokens.tobytes()
-        if key not in self._outputs:
-            self._outputs[key] = self.trial.call(tokens)
-        return self._outputs[key]
+        """What the layer gives for these tokens without a cache, and for no others."""
+        key = _key(tokens)
+        if key not in self._exact:
+            self._exact[key] = self.trial.call(tokens)
+        return self._exact[key]
+
+    def prefixes(self, sequences: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The same for a layer that is causal and has independent rows: a sequence as part of a longer one.
+
+        Few passes are needed then, and they are made at once.
+        """
+        missing: dict[bytes, np.ndarray] = {}
+        for tokens in sorted(sequences, key=lambda each: -each.shape[1]):
+            key = _key(tokens)
+            if not any(each.startswith(key) for each in (*missing, *self._known)):
+                missing[key] = tokens
+        if missing:
+            self._known.update(zip(missing, self._passes(list(missing.values())), strict=True))
+        return [self._known_prefix(tokens) for tokens in sequences]
+
+    def _known_prefix(self, tokens: np.ndarray) -> np.ndarray:
+        key = _key(tokens)
+        return next(y for each, y in self._known.items() if each.startswith(key))[:, : tokens.shape[1]]
+
+    def _passes(self, sequences: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """One pass over all of them, filled up to the same length; one by one if the layer refuses that."""
+        length = max(each.shape[1] for each in sequences)
+        if len(sequences) > 1 and self.trial.subject.cache_limits.max_batch is None:
+            filled = [np.concatenate([each, self.tokens[:, : length - each.shape[1]]], axis=1) for each in sequences]
+            # A layer may take so many rows or not.
+            with contextlib.suppress(Exception):
+                y = self.trial.call(np.concatenate(filled))
+                if len(y) == len(sequences) * len(sequences[0]):
+                    return np.split(y, len(sequences))
+        return [self.outputs(each) for each in sequences]
 
     def control(self) -> float:
         """How far the last output moves with the tokens before it."""
@@ -144,10 +198,14 @@ class TraceRun:
         self.performed: set[CacheOperation] = set()
         self.reads: list[Comparison] = []
         self.last_read: CachedSequence | None = None
+        self._unread: list[TraceRead] = []
+        self._error: Comparison | None = None
+        self._raised_on: CachedSequence | None = None
         for move in [*moves, *_LAST_READS]:
             self._do(move)
-            if self.failure is not None:
+            if self._error is not None:
                 break
+        self._compare()
 
     @property
     def failure(self) -> Comparison | None:
@@ -158,6 +216,23 @@ class TraceRun:
     def size(self) -> tuple[int, int]:
         """By which of two failing traces the smaller one is shown."""
         return len(self.story), self.num_tokens
+
+    def _compare(self) -> None:
+        """Compares what was read with full passes, up to the first failure."""
+        wanted = self.passes.prefixes([each.sequence.tokens for each in self._unread])
+        for read, truth in zip(self._unread, wanted, strict=True):
+            found = self._compared(read, truth)
+            if found.is_broken:
+                found = self._compared(read, self.passes.outputs(read.sequence.tokens))
+            self.reads.append(found)
+            self.last_read = read.sequence
+            if found.is_broken:
+                self.story, self.performed = list(read.story), set(read.performed)
+                self.num_tokens = read.num_tokens
+                return
+        if self._error is not None:
+            self.reads.append(self._error)
+            self.last_read = self._raised_on
 
     def _do(self, move: TraceMove) -> None:
         own = self._ON_SEQUENCES.get(move.operation)
@@ -187,8 +262,7 @@ class TraceRun:
             return False, None
         except Exception as error:  # noqa: BLE001 - a cache may raise anything
             self._tell(operation, line)
-            what = f"it raises {error_line(error, is_placed=True)}"
-            self.reads.append(self._comparison(what, np.inf, 0.0, is_yes_no=True))
+            self._fail(f"it raises {error_line(error, is_placed=True)}")
             return False, None
         self._tell(operation, line)
         return True, found
@@ -197,8 +271,9 @@ class TraceRun:
         self.story.append(line)
         self.performed.add(operation)
 
-    def _comparison(self, what: str, error: float, tolerance: float, **more: Any) -> Comparison:
-        return Comparison(what=what, error=error, tolerance=tolerance, place={"trace": " · ".join(self.story)}, **more)
+    def _fail(self, what: str) -> None:
+        place = {"trace": " · ".join(self.story)}
+        self._error = Comparison(what=what, error=np.inf, tolerance=0.0, place=place, is_yes_no=True)
 
     # -- operations ----------------------------------------------------------------------------------------------------
     def _append(self, sequence: CachedSequence, move: TraceMove) -> None:
@@ -295,14 +370,13 @@ class TraceRun:
         # Nothing is tried before something is found.
         is_done, found = self._performed(CacheOperation.APPEND, line, lambda: self.subject.prefix_cache(x.copy()))
         if not is_done:
-            self.performed |= set() if self.failure is None else {CacheOperation.PREFIX}
+            self.performed |= set() if self._error is None else {CacheOperation.PREFIX}
             return
         length, cache = found
         self.performed |= {CacheOperation.PREFIX} if length else set()
         self.story[-1] += f", {length} found"
         if not 0 <= length <= x.shape[1]:
-            what = f"it claims to hold {length} of {_counted(x.shape[1])}"
-            self.reads.append(self._comparison(what, np.inf, 0.0, is_yes_no=True))
+            self._fail(f"it claims to hold {length} of {_counted(x.shape[1])}")
             return
         sequence = self._started(cache, x[:, :length])
         sequence.ends = (length,) if length else ()
@@ -380,33 +454,45 @@ class TraceRun:
             is_done, found = self._performed(
                 operation, line, lambda part=part: self.subject.step(part.copy(), sequence.cache)
             )
+            tokens = np.concatenate([sequence.tokens, part], axis=1)
+            ends = (*sequence.ends, tokens.shape[1])
             if not is_done:
+                self._raised_on = replace(sequence, cache=None, tokens=tokens, ends=ends)
                 return
             y, sequence.cache = found
-            sequence.tokens, sequence.num_last = np.concatenate([sequence.tokens, part], axis=1), part.shape[1]
-            sequence.ends = (*sequence.ends, sequence.length)
+            sequence.tokens, sequence.num_last, sequence.ends = tokens, part.shape[1], ends
             self._read(sequence, y)
-            if self.failure is not None:
-                return
 
     def _read(self, sequence: CachedSequence, y: np.ndarray) -> None:
-        """Compares the outputs at the last tokens with those of a full pass."""
+        """Keeps the outputs at the last tokens, to be compared at the end of the trace."""
         window = self.trial.spec.window
         if window is not None and sequence.length > window:
             self.performed.add(CacheOperation.EVICT)
+        read = TraceRead(
+            sequence=replace(sequence, cache=None),
+            outputs=y,
+            story=tuple(self.story),
+            performed=frozenset(self.performed),
+            num_tokens=self.num_tokens,
+        )
+        self._unread.append(read)
+
+    def _compared(self, read: TraceRead, truth: np.ndarray) -> Comparison:
+        """The outputs at the last tokens, and those of a full pass."""
+        sequence, y = read.sequence, read.outputs
         first = sequence.length - sequence.num_last
-        wanted = self.passes.outputs(sequence.tokens)[:, first:]
+        wanted = truth[:, first:]
         gaps = token_gaps(y, wanted)
         tolerance = self.trial.cache_tolerance(wanted)
         broken = first_broken_token(gaps, tolerance)
-        self.last_read = sequence
-        place = f"token {first + (broken or 0)} of {sequence.name}"
-        what = f"{place} differs from a full pass over its {_counted(sequence.length)}"
+        token = f"token {first + (broken or 0)} of {sequence.name}"
+        what = f"{token} differs from a full pass over its {_counted(sequence.length)}"
         if not np.isfinite(gaps).all():
-            what = f"{place} is not finite, unlike in a full pass over its {_counted(sequence.length)}"
+            what = f"{token} is not finite, unlike in a full pass over its {_counted(sequence.length)}"
         if y.shape != wanted.shape:
             what = f"the outputs have the shape {list(y.shape)}, and those of a full pass {list(wanted.shape)}"
-        self.reads.append(self._comparison(what, float(gaps.max(initial=0.0)), tolerance))
+        place = {"trace": " · ".join(read.story)}
+        return Comparison(what=what, error=float(gaps.max(initial=0.0)), tolerance=tolerance, place=place)
 
 
 def _counted(number: int, kind: str = "") -> str:

@@ -1,5 +1,6 @@
 """The verdict on one law, and the report on one layer that every output is made from."""
 
+import os
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -13,6 +14,8 @@ from regard.core.verdict import Place, Verdict
 
 # An error may say as much as it likes; more than this is not kept, and in a line not shown.
 _LONGEST_TEXT = 10_000
+# Where Regard itself is.
+_OURS = f"{Path(__file__).parents[1]}{os.sep}"
 _LONGEST_LINE = 300
 
 Outcome = Literal[
@@ -148,12 +151,12 @@ def error_text(error: BaseException | str) -> str:
 
 
 def code_place(error: BaseException) -> str:
-    """file:line of the code that raised an error, empty if it is not known."""
+    """file:line of the code that raised an error, empty if it is not known or ours."""
     if isinstance(error, LayerError):
         return error.where
     frames = traceback.extract_tb(error.__traceback__)
     places = [(error.filename, error.lineno)] if isinstance(error, SyntaxError) and error.filename else []
-    places += [(frame.filename, frame.lineno) for frame in frames[-1:]]
+    places += [(frame.filename, frame.lineno) for frame in frames[-1:] if not frame.filename.startswith(_OURS)]
     return f"{Path(places[0][0]).name}:{places[0][1]}" if places else ""
 
 

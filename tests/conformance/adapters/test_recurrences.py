@@ -77,6 +77,57 @@ def test_the_example_of_the_page_works(tmp_path):
     report.require(["UPDATE", "GRADSTATE", "SPLIT"])
 
 
+def test_the_example_of_the_page_on_positions_works(tmp_path):
+    pytest.importorskip("torch")
+    page = (DOCS / "cached-positions.md").read_text(encoding="utf-8")
+    [example, *_] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    [right, wrong] = re.findall(r"with `(.*?)` in place of\s+`(.*?)`", page, re.IGNORECASE)[0][::-1]
+    for name, text in {"mine": example, "counting": example.replace(right, wrong)}.items():
+        path = tmp_path / f"{name}.py"
+        path.write_text(text, encoding="utf-8")
+        report = regard.check(f"{path}:subject", laws="AXES,CACHE,REQUESTS,TRACE")
+        assert [verdict.law for verdict in report.failures] == ([] if name == "mine" else ["AXES"])
+
+
+class FromTheLastToken(ReferenceDecoder):
+    def next_positions(self, cache, batch, count):
+        start = np.zeros(batch, dtype=int) if cache is None else cache.positions[:, :, -1].max(axis=0) + 1
+        return np.broadcast_to(start[:, None] + np.arange(count), (self.axes, batch, count))
+
+
+class KeysOnOtherAxes(ReferenceDecoder):
+    num_rotated = 0
+
+    def rotate(self, heads, positions, length):
+        self.num_rotated += 1
+        return super().rotate(heads, positions[::-1] if self.num_rotated % 2 else positions, length)
+
+
+@pytest.mark.parametrize("kind", [FromTheLastToken, KeysOnOtherAxes])
+def test_positions_on_several_axes_are_told_apart(kind):
+    report = regard.check(regard.CachedDecoder(function=kind(axes=3), axes=3), laws="AXES")
+    assert first_family(report) == "positions"
+
+
+def lost_by_empty(*inputs, state=None):
+    y, after = packed(*inputs, state=state)
+    return y, np.where(np.diff(inputs[-1])[:, None, None, None] == 0, 0, after)
+
+
+def given_to_empty(*inputs, state=None):
+    y, after = packed(*inputs, state=state)
+    for document in np.flatnonzero(np.diff(inputs[-1]) == 0):
+        after[document] = after[document - 1]
+    return y, after
+
+
+@pytest.mark.parametrize("function", [lost_by_empty, given_to_empty])
+def test_empty_documents_keep_their_own_states(function):
+    report = regard.check(replace(REFERENCE, packed=function), laws="PACKED")
+    assert first_family(report) == "varlen"
+    assert "empty" in (report.failures[0].counterexample or "")
+
+
 def test_a_layer_without_a_kind_is_checked_but_for_its_formula():
     torch = pytest.importorskip("torch")
     layer = torch.nn.GRU(32, 32, batch_first=True)

@@ -45,7 +45,7 @@ class CacheEngine(Subject):
     def __init__(self, engine: Any, spec: Spec | None = None, *, name: str) -> None:
         declared: Spec = spec or getattr(engine, "spec", None) or Spec()
         self.spec = replace(declared, causal=True) if declared.causal is None else declared
-        self.engine, self.name = engine, name
+        self.engine, self.name, self.is_width_known = engine, name, "width" not in declared.undeclared_sizes
         self.session: Any = None
         self.has_rows_apart = not parameter_names(engine.start)
         self.cache_limits = CacheLimits(
@@ -78,13 +78,13 @@ class CacheEngine(Subject):
                 if error is None and isinstance(y, type(x)) and tuple(y.shape[:2]) == (1, 3):
                     self.output_shape = tuple(y.shape[2:])
                     return self.arrays
-                shape = tuple(getattr(y, "shape", ()))
-                returned = f"append returns {type(y).__name__} {shape or ''} for {tuple(x.shape)}"
+                shape = f" {tuple(y.shape)}" if hasattr(y, "shape") else ""
+                returned = f"append returns {type(y).__name__}{shape} for {tuple(x.shape)}"
                 problems.append(f"{package}: {returned if error is None else error_line(error, is_placed=True)}")
-        remedy = " Declare the width: spec = regard.Spec(width=…)." if "width" in self.spec.undeclared_sizes else ""
+        remedy = " Declare the width: spec = regard.Spec(width=…)." if not self.is_width_known else ""
         raise InputError(
             f"{self.name} does not append an array [batch, length, {self.spec.width}] to a new sequence and return "
-            f"outputs [batch, length, …]. {'; '.join(problems)}.{remedy}"
+            f"outputs [batch, length, …]: {'; '.join(problems)}.{remedy}"
         )
 
     def _first_append(self, x: Any) -> Any:

@@ -3,6 +3,7 @@
 import copy
 import functools
 import inspect
+import itertools
 import logging
 import sys
 import warnings
@@ -13,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from regard.conformance.adapters.huggingface_specs import (
+    SMALL,
     TINY,
     VARIANTS,
     attention_spec,
@@ -54,11 +56,15 @@ def build_model(class_name: str, **config: Any) -> Any:
     implementation = config.pop("attn_implementation", None)
     problems: list[Exception] = []
     fallback: Any = None
-    for variant in VARIANTS:
+    for small, variant in itertools.product((SMALL, {}), VARIANTS):
+        if fallback is not None and not small:
+            break
         with quiet_transformers(), torch.random.fork_rng(devices=()):
             torch.manual_seed(0)
             try:
-                model = kind._from_config(known(**{**_tiny(known, variant), **_decoding(kind, known), **config}))
+                model = kind._from_config(
+                    known(**{**_tiny(known, {**small, **variant}), **_decoding(kind, known), **config})
+                )
                 _run_once(model)
             except Exception as error:  # noqa: BLE001 - classes raise anything for a config that does not suit them
                 problems.append(error)

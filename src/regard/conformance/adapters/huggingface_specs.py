@@ -37,12 +37,43 @@ TINY: dict[str, Any] = {
     "attn_layer_indices": [1],
     "full_attn_idxs": [1],
 }
+# Parts that are large unless a configuration says otherwise: experts, states, latents, and heads with a width of their
+# own. A class that does not build with these values has its defaults.
+SMALL: dict[str, Any] = {
+    "head_dim": 8,
+    "num_experts": 4,
+    "num_local_experts": 4,
+    "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
+    "n_group": 2,
+    "n_groups": 2,
+    "topk_group": 1,
+    "moe_intermediate_size": 32,
+    "shared_expert_intermediate_size": 32,
+    "moe_shared_expert_intermediate_size": 32,
+    "intermediate_size_mlp": 64,
+    "q_lora_rank": 16,
+    "kv_lora_rank": 16,
+    "qk_nope_head_dim": 8,
+    "qk_rope_head_dim": 8,
+    "v_head_dim": 8,
+    "linear_key_head_dim": 8,
+    "linear_value_head_dim": 8,
+    "linear_head_dim": 8,
+    "linear_num_heads": 4,
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "ssm_state_size": 16,
+    "mamba_num_heads": 4,
+    "mamba_head_dim": 16,
+    "mamba_chunk_size": 16,
+    "chunk_size": 16,
+}
 # What else to try until a class builds and runs: some want as many key-value heads as heads, or both kinds of layer.
 VARIANTS: tuple[dict[str, Any], ...] = (
     {"num_key_value_heads": 2},
     {"num_key_value_heads": 4},
     {"num_key_value_heads": 4, "head_dim": 8},
-    {"num_key_value_heads": 2, "num_hidden_layers": 4},
     {"num_heads": 4, "head_dim": 16, "n_groups": 1},
     {
         "num_key_value_heads": 4,
@@ -56,6 +87,7 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     {"num_key_value_heads": 2, "layer_types": ["linear_attention", "full_attention"]},
     {"num_key_value_heads": 4, "layer_types": ["linear_attention", "full_attention"]},
     {"num_key_value_heads": 2, "layer_types": ["conv", "full_attention"]},
+    {"num_key_value_heads": 2, "num_hidden_layers": 4},
     {
         "num_key_value_heads": 4,
         "num_hidden_layers": 3,

@@ -37,8 +37,8 @@ def _compare(trial: LawTrial) -> Comparisons:
         signature={"bug": _NOT_TEXT},
         **shown,
     )
-    moved = trial.call(x[:, :num_prompt], positions=places + _MOVED)
-    what = "moving all positions by the same amount changes an output"
+    moved = trial.call(x[:, :num_prompt], positions=places + _MOVED + np.arange(axes)[:, None, None])
+    what = "moving all positions of each axis by the same amount changes an output"
     yield trial.compared(what, moved, y, 2 * tolerance, signature={"bug": _ABSOLUTE}, **shown)
     for axis in range(axes):
         other = places.copy()
@@ -53,11 +53,15 @@ def _compare(trial: LawTrial) -> Comparisons:
             is_yes_no=True,
             signature={"bug": _IGNORED},
         )
-    yield from _continued(trial, x, places, control)
+    for order in (places, places[:, :, ::-1].copy()):
+        yield from _continued(trial, x, order, control)
 
 
 def _continued(trial: LawTrial, x: np.ndarray, places: np.ndarray, control: float) -> Comparisons:
-    """Decoding after the prompt, one by one and at once, against a full pass in which all positions are given."""
+    """Decoding after the prompt, one by one and at once, against a full pass in which all positions are given.
+
+    The largest position need not be that of the last token.
+    """
     batch, num_prompt = places.shape[1:]
     later = np.arange(1, x.shape[1] - num_prompt + 1)
     after = np.broadcast_to(places.max(axis=(0, 2))[:, None] + later, (len(places), batch, len(later)))

@@ -74,7 +74,7 @@ LAW = Law(
     id="CACHEPURE",
     statement="a cache used twice gives the same outputs twice, and reordering or cropping it commutes with decoding",
     family="in-place",
-    rank=30,
+    rank=31,
     needs=("cache",),
     compare=_compare,
     broken_example=lambda: _CacheUpdatedInPlace(Spec(causal=True, positions="rotary"), name="cache updated in place"),

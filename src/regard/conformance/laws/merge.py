@@ -29,6 +29,7 @@ def _compare(trial: LawTrial) -> Comparisons:
         suggests = (_OTHER_BASE,) if is_other else ()
         yield from compare_parts(trial, what, found, whole, place=place, suggests=suggests)
     yield from _extreme(trial)
+    yield from _apart(trial)
 
 
 def _extreme(trial: LawTrial) -> Comparisons:
@@ -40,6 +41,16 @@ def _extreme(trial: LawTrial) -> Comparisons:
         suggests = () if all(np.isfinite(each).all() for each in found) else (_OVERFLOW,)
         what, wanted = f"is wrong for log-sum-exps of {first:g} and {second:g}", exact_merge(parts, base_of(trial))
         yield from compare_parts(trial, what, found, wanted, suggests=suggests)
+
+
+def _apart(trial: LawTrial) -> Comparisons:
+    """Log-sum-exps that differ much between tokens and heads, and two parts with the same ones."""
+    one, other = (draw_part(trial, name, spread=300.0) for name in ("wide a", "wide b"))
+    what = "is wrong for log-sum-exps that differ between tokens and heads"
+    yield from compare_parts(trial, what, merged(trial, one, other), exact_merge((one, other), base_of(trial)))
+    same = other[0], one[1]
+    what = "is wrong for parts with the same log-sum-exps"
+    yield from compare_parts(trial, what, merged(trial, one, same), exact_merge((one, same), base_of(trial)))
 
 
 def _part(trial: LawTrial, sequence: TokenSequence, keys: slice) -> Part:

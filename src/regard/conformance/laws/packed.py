@@ -46,17 +46,43 @@ def _compare(trial: LawTrial) -> Comparisons:
     gaps = token_gaps(np.concatenate(wanted, axis=1), found)
     yield compared("a document continued from its packed state differs from one continued alone", gaps, _STATES)
     yield from _with_empty(trial, x, y, lengths, control)
+    yield from _kept_by_empty(trial, x, lengths, control)
 
 
 def _with_empty(trial: LawTrial, x: np.ndarray, y: np.ndarray, lengths: tuple[int, ...], control: float) -> Comparisons:
     """Empty documents first, between and last change nothing; a form that refuses them does not have them."""
     filled = (0, lengths[0], 0, *lengths[1:], 0)
     try:
-        found, _ = _packed(trial, x, filled)
+        found, states = _packed(trial, x, filled)
+        later = trial.inputs("after empty", batch=1)[:, : len(filled)]
+        after, _ = trial.subject.step(later, states, lengths=(1,) * len(filled))
     except Exception:  # noqa: BLE001 - every framework has an error of its own for it
         return
     what, place = "empty documents change the others", {"documents": list(filled)}
     yield trial.compared(what, found, y, control=control, place=place, suggests=(_EMPTY,))
+    if later.shape[1] == len(filled):
+        what = "the state of an empty document is not that of a new sequence"
+        for number in (each for each, length in enumerate(filled) if not length):
+            token = slice(number, number + 1)
+            wanted = trial.subject.step(later[:, token], trial.subject.empty_cache(1))[0]
+            shown = {**place, "empty": number}
+            yield trial.compared(what, after[:, token], wanted, control=control, place=shown, suggests=(_EMPTY,))
+
+
+def _kept_by_empty(trial: LawTrial, x: np.ndarray, lengths: tuple[int, ...], control: float) -> Comparisons:
+    """A document that gets no tokens in a call keeps the state that it was given."""
+    later = trial.inputs("after empty", batch=1)
+    number, own = 0, slice(0, lengths[0])
+    _, state = trial.subject.step(x[:, own], trial.subject.empty_cache(1))
+    wanted = trial.subject.step(later[:, own], state)[0]
+    try:
+        states = _packed(trial, x, lengths)[1]
+        _, states = trial.subject.step(later[:, : sum(lengths[1:])], states, lengths=(0, *lengths[1:]))
+        found = trial.subject.step(later, states, lengths=lengths)[0][:, own]
+    except Exception:  # noqa: BLE001 - a form that refuses empty documents does not have them
+        return
+    what, place = "a document without new tokens loses its state", {"documents": list(lengths), "empty": number}
+    yield trial.compared(what, found, wanted, control=control, place=place, suggests=(_EMPTY,))
 
 
 def _packed(trial: LawTrial, x: np.ndarray, lengths: tuple[int, ...]) -> tuple[np.ndarray, Any]:

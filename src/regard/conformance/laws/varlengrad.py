@@ -109,6 +109,6 @@ LAW = Law(
     diagnosed_by="suspects",
     broken_example=lambda: _DirectionAsGradient(varlen, framework="numpy"),
     suspects=(_BACKWARD, _PACKED, _REST),
-    size=InputSize(batch=3, length=12),
+    size=InputSize(batch=5, length=12),
     grade="spec",
 )
