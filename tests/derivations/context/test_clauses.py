@@ -68,6 +68,8 @@ def conclusions(text: str) -> list[tuple[str, list[str]]]:
         rf"Gdy $\gamma > 1$, wtedy {A}, ale gdy $\gamma < 1$, wtedy {B}.",
         rf"Wenn $\gamma > 1$, dann {A}, und wenn $\gamma < 1$, dann {B}.",
         r"$$\gamma > 1: \quad c \approx v_a$$ $$\gamma < 1: \quad c \approx v_b$$",
+        rf"$\gamma > 1$ : {A}" + "\n" + rf"$\gamma < 1$ : {B}",
+        rf"$\gamma > 1$, so {A}" + "\n" + rf"$\gamma < 1$, so {B}",
         r"$$c \approx v_a \quad \text{if } \gamma > 1, \qquad c \approx v_b \quad \text{if } \gamma < 1$$",
         r"$$c \approx v_a \quad (\gamma > 1) \\ c \approx v_b \quad (\gamma < 1)$$",
     ],
@@ -84,6 +86,12 @@ def test_a_condition_governs_all_conclusions_of_its_clause():
 @pytest.mark.parametrize("word", ["for", "if"])
 def test_a_condition_after_a_colon_opens_a_clause(word):
     found = conclusions(rf"$s = e^\gamma$: {word} $\gamma > 1$, {A}, {word} $\gamma < 1$, {B}.")
+    assert found == [(r"\gamma", []), ("a", ["gamma > 1"]), ("b", ["gamma < 1"])]
+
+
+@pytest.mark.parametrize("link", [":", " so"])
+def test_a_bare_condition_before_a_colon_says_nothing_of_the_line_above(link):
+    found = conclusions("$s = e^\\gamma$\n" + rf"$\gamma > 1${link} {A}" + "\n" + rf"$\gamma < 1${link} {B}")
     assert found == [(r"\gamma", []), ("a", ["gamma > 1"]), ("b", ["gamma < 1"])]
 
 
