@@ -446,7 +446,8 @@ class QuestionJudge:
         clause, name = statement.clause, self._open_symbol(left) or describe(left)
         is_query = name in self._asked
         is_trial = is_query and self._is_trial(left, clause)
-        is_aside = clause.is_parenthetical and any(name == other for other, _ in self.offered)
+        is_known = self.question.design is None or any(name == other for other, _ in self.offered)
+        is_aside = is_query and is_known and clause.is_parenthetical
         if not is_trial and is_query:
             self._end_trial()
         trial = TriedQuery(
@@ -459,7 +460,8 @@ class QuestionJudge:
         if bound is not None and bound.scope is not None:
             self._defined_in[describe(left)] = statement.within.formula.start
         is_only = name not in self._settled and clause.role in _TENTATIVE
-        if bound is not None and bound.role is Role.DESIGN and (is_only or is_aside or clause.role is Role.POSSIBILITY):
+        is_design = bound is not None and bound.role is Role.DESIGN
+        if is_aside or (is_design and (is_only or clause.role is Role.POSSIBILITY)):
             self._trial = self._trial or (trial if is_trial or is_aside else None)
             return bound
         if bound is None or not (is_trial or (bound.finding.is_false and not clause.role.is_claim)):
