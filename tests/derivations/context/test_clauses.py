@@ -68,6 +68,8 @@ def conclusions(text: str) -> list[tuple[str, list[str]]]:
         rf"Gdy $\gamma > 1$, wtedy {A}, ale gdy $\gamma < 1$, wtedy {B}.",
         rf"Wenn $\gamma > 1$, dann {A}, und wenn $\gamma < 1$, dann {B}.",
         r"$$\gamma > 1: \quad c \approx v_a$$ $$\gamma < 1: \quad c \approx v_b$$",
+        rf"$\gamma > 1$ : {A}" + "\n" + rf"$\gamma < 1$ : {B}",
+        rf"$\gamma > 1$, so {A}" + "\n" + rf"$\gamma < 1$, so {B}",
         r"$$c \approx v_a \quad \text{if } \gamma > 1, \qquad c \approx v_b \quad \text{if } \gamma < 1$$",
         r"$$c \approx v_a \quad (\gamma > 1) \\ c \approx v_b \quad (\gamma < 1)$$",
     ],
@@ -84,6 +86,12 @@ def test_a_condition_governs_all_conclusions_of_its_clause():
 @pytest.mark.parametrize("word", ["for", "if"])
 def test_a_condition_after_a_colon_opens_a_clause(word):
     found = conclusions(rf"$s = e^\gamma$: {word} $\gamma > 1$, {A}, {word} $\gamma < 1$, {B}.")
+    assert found == [(r"\gamma", []), ("a", ["gamma > 1"]), ("b", ["gamma < 1"])]
+
+
+@pytest.mark.parametrize("link", [":", " so"])
+def test_a_bare_condition_before_a_colon_says_nothing_of_the_line_above(link):
+    found = conclusions("$s = e^\\gamma$\n" + rf"$\gamma > 1${link} {A}" + "\n" + rf"$\gamma < 1${link} {B}")
     assert found == [(r"\gamma", []), ("a", ["gamma > 1"]), ("b", ["gamma < 1"])]
 
 
@@ -214,11 +222,14 @@ def test_what_the_words_before_make_of_a_relation(before, role):
         (" is impossible.", "denial"),
         (", never.", "denial"),
         (" does not hold.", "denial"),
+        (" alone is not enough.", "denial"),
+        (" is too weak.", "denial"),
         ("不成立。", "denial"),
         (" forces it.", "supposition"),
         (" would mean it.", "supposition"),
         ("当且仅当它大。", "supposition"),
         (" holds.", "assertion"),
+        (" alone.", "assertion"),
         (" would do too.", "assertion"),
         (" and only then.", "assertion"),
         (" and this is false for others.", "assertion"),

@@ -146,3 +146,15 @@ def test_a_probability_goes_with_the_step():
     step = last("1d.ii", r"$c_1 \approx v_a$")
     assert step.probability == pytest.approx(0.92135, abs=1e-5)
     assert step.outcome == "holds with probability"
+
+
+def test_a_design_in_parentheses_is_given_up_after_its_paragraph():
+    designs = r"$q_1 = \beta\mu_a$ and $q_2 = \beta\mu_b$. (Also $q_1 = q_2 = \beta(\mu_a + \mu_b)$ would do.)"
+    steps = judged("1d.ii", designs + "\n\n" + r"$k_a^\top q_2 \approx \gamma\beta$, $k_b^\top q_2 \approx \beta$")
+    assert [step.status for step in steps[-2:]] == ["refuted", "holds"]
+
+
+def test_a_condition_that_makes_two_sizes_equal_leaves_its_clause_open():
+    step = last("1b.subspace", r"In the special case $m = d$ we have $AA^\top = I$.")
+    assert (step.status, step.outcome) == ("undecided", "supposition")
+    assert last("1b.subspace", r"We have $AA^\top = I$.").status == "refuted"

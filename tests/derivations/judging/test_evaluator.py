@@ -267,3 +267,9 @@ def test_what_is_not_linear_or_no_number_is_not_understood(source):
 def test_a_wrong_variance_is_refuted():
     assert found(r"\operatorname{Var}(2\gamma) = 2").is_true
     assert found(r"\operatorname{Var}(2\gamma) = 1").is_false
+
+
+@pytest.mark.parametrize("source", [r"\lfloor \log(-1 - x^2) \rfloor", r"(-1 - 0 x)!", r"\sinh(10^9 + x^2)"])
+def test_functions_are_undefined_where_they_have_no_value(source):
+    with np.errstate(all="ignore"):
+        assert not np.isfinite(evaluator()(expression(source)).array).any()

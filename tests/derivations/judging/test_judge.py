@@ -17,6 +17,17 @@ def test_the_plain_reading_comes_first_and_leaves_no_note():
     assert first.relation == Relation(left=expression("x"), sign="=", right=expression("1 u_i"))
 
 
+@pytest.mark.parametrize("error", [ValueError("no"), ZeroDivisionError(), RecursionError(), KeyError("x")])
+def test_a_fault_of_the_judge_leaves_the_step_open(monkeypatch, error):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr("regard.derivations.judging.judge._decide", fail)
+    finding = found("x = y + 1")
+    assert finding.kind == "not understood"
+    assert type(error).__name__ in finding.reason
+
+
 def test_a_one_may_be_a_vector_of_ones():
     for source in (r"1 \cdot b_1 = \mathbf 1 b_1", r"P^\top 1 \cdot b_1 = 1 \cdot b_1", "P 1 = 1"):
         finding = found(source, LAYER)

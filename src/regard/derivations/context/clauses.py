@@ -117,6 +117,11 @@ class Clause:
         return _RESTRICTED.search(f"{before} {after}") is not None
 
     @property
+    def is_parenthetical(self) -> bool:
+        """True if it stands in parentheses that its sentence has opened."""
+        return _depth(self.before) > 0
+
+    @property
     def follows(self) -> bool:
         """True if a word right before says that this follows: so, hence."""
         return _FOLLOWS.search(self.before) is not None
@@ -178,6 +183,14 @@ def read_clauses(
             role = Role.POSSIBILITY
         clauses.append(Clause(role=role, condition=group.condition, before=before, after=after))
     return clauses
+
+
+def _depth(words: str) -> int:
+    """How many parentheses are open at the end; the one behind a mark such as a) opens none."""
+    depth = 0
+    for bracket in re.findall(r"[()（）]", words):
+        depth = depth + 1 if bracket in "(（" else max(depth - 1, 0)
+    return depth
 
 
 def _is_one_of_several(texts: Sequence[str], place: int) -> bool:
@@ -278,8 +291,11 @@ class _SentenceReader:
             case "condition_end":
                 self._end_condition(before)
             case "asserting" | "consequence":
+                self._open_conclusion(before)
                 self.mode, self._is_new_clause = Role.ASSERTION, True
             case "comma":
+                if cue[0] in ":：":
+                    self._open_conclusion(before)
                 self._comma(cue[0], after=cue.string[cue.end() :])
             case "where":
                 self._begin_group()
@@ -339,6 +355,18 @@ class _SentenceReader:
         goes_on = self._is_list and self._is_relation_last and "\n" not in after
         if comma in ":：" or not goes_on:
             self.mode = Role.ASSERTION
+
+    def _open_conclusion(self, before: str) -> None:
+        """A bare condition before a colon or "so" governs what follows, not what stands before it: γ > 1: c ≈ v_a."""
+        group, role = self.group, self.found[-1][0] if self.found else None
+        is_bare = self._is_relation_last and not before.strip() and role is Role.SUPPOSITION
+        if not (is_bare and group.is_trailing and not group.is_in_words):
+            return
+        premise = group.condition.relations.pop()
+        group.is_trailing = bool(group.condition.relations)
+        self._begin_group()
+        self.group.condition.relations.append(premise)
+        self.found[-1] = (Role.SUPPOSITION, self.group)
 
     # -- relations ---------------------------------------------------------------------------------------------------
     def read_relation(self, chain: Chain) -> None:

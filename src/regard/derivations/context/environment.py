@@ -277,6 +277,8 @@ def _with_premise(chain: Chain, found: Premises) -> Premises:
     is_driven = tends(left, scope) and sign in _ON_SCALES
     if is_driven and _drives_on(scope.find(left).meaning, sign, right):
         return found
+    if left.name in scope.setting.sizes and not isinstance(right, Number):
+        return replace(found, is_complete=False)  # shapes keep their own sizes: m = d cannot be tried
     if sign in ("=", "→", "≈") and (
         is_value(left, right, scope) or (isinstance(right, Number) and is_drawn(left, scope))
     ):

@@ -446,9 +446,12 @@ class QuestionJudge:
 
     # -- designs and definitions -------------------------------------------------------------------------------------
     def _bound_in(self, statement: Statement, left: Symbol, sides: Sides) -> Recognised | None:
-        """A design or definition; one that is only supposed or denied lasts to the end of its paragraph."""
-        clause, is_query = statement.clause, (self._open_symbol(left) or describe(left)) in self._asked
+        """A design or definition; one that is only supposed, denied or an aside lasts to the end of its paragraph."""
+        clause, name = statement.clause, self._open_symbol(left) or describe(left)
+        is_query = name in self._asked
         is_trial = is_query and self._is_trial(left, clause)
+        is_known = self.question.design is None or any(name == other for other, _ in self.offered)
+        is_aside = is_query and is_known and clause.is_parenthetical
         if not is_trial and is_query:
             self._end_trial()
         trial = TriedQuery(
@@ -460,9 +463,10 @@ class QuestionJudge:
         bound = self._bound(left, sides, statement)
         if bound is not None and bound.scope is not None:
             self._defined_in[describe(left)] = statement.within.formula.start
-        is_only = (self._open_symbol(left) or describe(left)) not in self._settled and clause.role in _TENTATIVE
-        if bound is not None and bound.role is Role.DESIGN and (is_only or clause.role is Role.POSSIBILITY):
-            self._trial = self._trial or (trial if is_trial else None)
+        is_only = name not in self._settled and clause.role in _TENTATIVE
+        is_design = bound is not None and bound.role is Role.DESIGN
+        if is_aside or (is_design and (is_only or clause.role is Role.POSSIBILITY)):
+            self._trial = self._trial or (trial if is_trial or is_aside else None)
             return bound
         if bound is None or not (is_trial or (bound.finding.is_false and not clause.role.is_claim)):
             return bound

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from operator import methodcaller
 from typing import Any
 
@@ -73,8 +74,17 @@ def _by_entry(function: str, x: Value, arithmetic: Arithmetic) -> np.ndarray:
     if function in _IN_BOTH:
         return getattr(arithmetic, _IN_BOTH[function])(x.array)
     in_floats, in_balls = _SEPARATE[function]
-    found = np.frompyfunc(in_balls if arithmetic.is_certified else in_floats, 1, 1)(x.array)
-    return found if arithmetic.is_certified else found.astype(float)
+    if arithmetic.is_certified:
+        return np.frompyfunc(in_balls, 1, 1)(x.array)
+    return np.frompyfunc(partial(_or_nan, in_floats), 1, 1)(x.array).astype(float)
+
+
+def _or_nan(function: Callable[[float], float], x: float) -> float:
+    """NaN where math has no value: ⌊∞⌋, tan ∞, Γ(−1)."""
+    try:
+        return function(x)
+    except (ValueError, OverflowError):
+        return math.nan
 
 
 def _is_complex(x: Value) -> bool:

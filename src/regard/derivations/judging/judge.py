@@ -91,7 +91,13 @@ def decide(sides: Sides, scope: Scope) -> Finding:
     """
     if sides not in scope.findings:
         memory = current_memory()
-        scope.findings[sides] = _decide(sides, scope) if memory is None else memory.decide(sides, scope, _decide)
+        try:
+            finding = _decide(sides, scope) if memory is None else memory.decide(sides, scope, _decide)
+        except (NotUnderstood, UnknownSymbol):
+            raise
+        except (ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
+            finding = not_understood(f"Internal error while checking this step: {type(error).__name__}: {error}")
+        scope.findings[sides] = finding
     return scope.findings[sides]
 
 
