@@ -102,7 +102,7 @@ def packed(x, dt, a, b, c, cu_seqlens, state=None, bug=None):
         if bug == "empty_starts_anew" and start == stop:
             own = torch.zeros_like(own)
         y, own = (
-            chunked(*(part[:, start:stop] for part in (x, dt)), a, b[:, start:stop], c[:, start:stop], own)
+            chunked(x[:, start:stop], dt[:, start:stop], a, b[:, start:stop], c[:, start:stop], own)
             if (stop > start)
             else (x[:, start:stop], own)
         )
@@ -193,7 +193,7 @@ class Decoder:
         swapped = AXIS[[0, 1, 5, 6, 7, 2, 3, 4]]
         q = turned(q, positions, AXIS)
         k = turned(k, positions, swapped if bug == "axes_exchanged" else AXIS)
-        if k_old is not None:
+        if k_old is not None and v_old is not None:
             k, v = torch.cat([k_old, k], 1), torch.cat([v_old, v], 1)
         z = torch.einsum("bqhd,bkhd->bhqk", q, k) / 4
         seen = torch.arange(count)[None] <= count - length + torch.arange(length)[:, None]

@@ -76,7 +76,8 @@ def _by_entry(function: str, x: Value, arithmetic: Arithmetic) -> np.ndarray:
     in_floats, in_balls = _SEPARATE[function]
     if arithmetic.is_certified:
         return np.frompyfunc(in_balls, 1, 1)(x.array)
-    return np.frompyfunc(partial(_or_nan, in_floats), 1, 1)(x.array).astype(float)
+    found = np.frompyfunc(partial(_or_nan, in_floats), 1, 1)(x.array)
+    return np.asarray(found, dtype=float)
 
 
 def _or_nan(function: Callable[[float], float], x: float) -> float:
