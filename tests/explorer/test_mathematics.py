@@ -155,7 +155,7 @@ def random_key_states(rng):
             "beta": log_uniform(rng, 0.5, 50),
             "sigma2": rng.uniform(0.02, 1),
             "design": str(rng.choice(["one", "two", "identical"])),
-            "isNormalised": bool(rng.random() < 0.25),
+            "isNormalized": bool(rng.random() < 0.25),
             "isPositive": bool(rng.random() < 0.35),
         }
         for _ in range(STATES)
@@ -167,7 +167,7 @@ def test_exact_means_variances_and_errors_under_random_keys(call, rng):
     states = random_key_states(rng)
     found = call("outputMoments", [(state,) for state in states])
     for state, moments in zip(states, found, strict=True):
-        keys = course_keys(n=state["n"], sigma2=state["sigma2"], is_normalized=state["isNormalised"])
+        keys = course_keys(n=state["n"], sigma2=state["sigma2"], is_normalized=state["isNormalized"])
         given = GAMMA_POSITIVE if state["isPositive"] else None
         a = coefficient("a")
         questions = [
@@ -188,7 +188,7 @@ def two_head_density(weight, beta, n, sigma):
 
 
 def test_densities_of_the_weight(call, rng):
-    states = [{**state, "isPositive": False, "isNormalised": False} for state in random_key_states(rng)]
+    states = [{**state, "isPositive": False, "isNormalized": False} for state in random_key_states(rng)]
     weights = rng.uniform(0.001, 0.999, size=STATES).tolist()
     found = call("weightDensity", list(zip(weights, states, strict=True)))
     for weight, state, density in zip(weights, states, found, strict=True):
@@ -203,7 +203,7 @@ def test_densities_of_the_weight(call, rng):
 def test_a_density_given_a_positive_length_is_whole(call, rng):
     for state in random_key_states(rng)[:8]:
         edges = np.linspace(0, 1, 201)
-        kept = {**state, "isNormalised": False}
+        kept = {**state, "isNormalized": False}
         chances = call("binChance", [(lower, upper, kept) for lower, upper in pairwise(edges.tolist())])
         assert sum(chances) == pytest.approx(1, abs=1e-9)
 

@@ -1,5 +1,5 @@
 // One key of random length, k_a = γμ_a with γ ~ N(1, σ²): the output under one query, and under two.
-// A setting is { n, beta, sigma2, design: "one" | "two" | "identical", isNormalised, isPositive }.
+// A setting is { n, beta, sigma2, design: "one" | "two" | "identical", isNormalized, isPositive }.
 
 import { normalDensity, normalTail } from "./normal.js";
 import { integral } from "./quadrature.js";
@@ -83,12 +83,12 @@ function squaredError(logit, { n, beta, design }) {
 
 // E f(logit of w_a), given γ > 0 if asked for; normalised keys leave γ = ±1.
 function expectation(f, setting) {
-  const { beta, sigma2, isNormalised, isPositive } = setting;
+  const { beta, sigma2, isNormalized, isPositive } = setting;
   const sigma = Math.sqrt(sigma2);
   const backwards = isPositive ? 0 : normalTail(1 / sigma);
   const { centre, offset } = stepOf(setting);
   const at = (gamma) => f(beta * (gamma - centre) - offset);
-  if (isNormalised) return (1 - backwards) * at(1) + backwards * at(-1);
+  if (isNormalized) return (1 - backwards) * at(1) + backwards * at(-1);
   // The weight is a step of width 1/β in γ; panels of three such widths resolve it to the last digit.
   const panel = Math.min(3 / (beta * sigma), 1);
   const lower = isPositive ? -1 / sigma : -FAR;

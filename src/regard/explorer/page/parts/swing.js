@@ -51,12 +51,12 @@ export function makeSwing(section, panel) {
 // One running setting: the visible length, and the tallies and trails of the two designs.
 class Run {
   constructor(state) {
-    const { n, beta, sigma2, isPositive, isNormalised, other } = state;
-    const shared = { n, beta, sigma2, isPositive, isNormalised };
+    const { n, beta, sigma2, isPositive, isNormalized, other } = state;
+    const shared = { n, beta, sigma2, isPositive, isNormalized };
     this.key = JSON.stringify(state);
     this.sigma = Math.sqrt(sigma2);
     this.isPositive = isPositive;
-    this.isNormalised = isNormalised;
+    this.isNormalized = isNormalized;
     this.settings = [{ ...shared, design: "one" }, { ...shared, design: other }];
     this.exact = this.settings.map(outputMoments);
     this.tallies = this.settings.map(() => new Tally(NUM_BINS));
@@ -74,7 +74,7 @@ class Run {
   // γ, or its sign where keys are normalised.
   get gamma() {
     const gamma = 1 + this.sigma * this.x;
-    return this.isNormalised ? Math.sign(gamma) : gamma;
+    return this.isNormalized ? Math.sign(gamma) : gamma;
   }
 
   advance(time) {
@@ -99,7 +99,7 @@ class Run {
     for (let k = 0; k < count; k += 1) {
       let gamma = 1 + this.sigma * this.normal();
       while (this.isPositive && gamma <= 0) gamma = 1 + this.sigma * this.normal();
-      if (this.isNormalised) gamma = Math.sign(gamma);
+      if (this.isNormalized) gamma = Math.sign(gamma);
       this.settings.forEach((setting, place) => this.tallies[place].add(output(weightOfA(gamma, setting), setting)[0]));
     }
   }
@@ -161,12 +161,12 @@ class Run {
 
 // The height that the tallest bar reaches in the long run, and a little more.
 function peak(setting, edges) {
-  if (setting.isNormalised) return 1.1 * NUM_BINS;
+  if (setting.isNormalized) return 1.1 * NUM_BINS;
   return 1.15 * Math.max(...edges.slice(1).map((edge, k) => binChance(edges[k], edge, setting))) * NUM_BINS;
 }
 
 function exactSeries(setting, place) {
-  if (setting.isNormalised) {
+  if (setting.isNormalized) {
     const atoms = coefficientAtoms(setting).filter(({ chance }) => chance > 0);
     return { xs: atoms.map(({ at }) => at), ys: atoms.map(({ chance }) => chance * NUM_BINS), style: "points", colour: place };
   }
