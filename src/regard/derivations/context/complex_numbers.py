@@ -50,13 +50,13 @@ def with_imaginary_unit(sides: Sides, scope: Scope) -> Scope | None:
         name for node in nodes if isinstance(node, Product) and _UNIT in node.factors for name in _outer_names(node)
     }
     outer = {name for side in expressions for name in _outer_names(side)} - beside if is_conjugated else set[str]()
-    symbols_ = {
+    declared = {
         key: replace(each, assume=each.assume or (Assumption.COMPLEX,))
         if each.name.partition("_")[0] in outer
         else each
         for key, each in wider.setting.symbols.items()
     }
-    return replace(wider, setting=replace(wider.setting, symbols=symbols_))
+    return replace(wider, setting=replace(wider.setting, symbols=declared))
 
 
 def _complex_setting(setting: Setting) -> Setting:
