@@ -323,16 +323,21 @@ class QuestionJudge:
             elif meaning.formula is not None:
                 self._first.setdefault(key, meaning)
         sides = readable(left, self.scope), readable(right, self.scope)
-        sizes = [describe(side) for side in sides if isinstance(side, Symbol) and self.scope.is_constant(side)]
-        if sign == "=" and len(sizes) == 2 and found.role is not Role.ASSERTION:
-            self._equal_sizes[sizes[0]] = sizes[1]
-        is_size = sign == "=" and isinstance(sides[0], Symbol) and describe(sides[0]) in self.scope.setting.sizes
-        if is_size and isinstance(sides[0], Symbol) and sides[1] is not None and found.role is Role.SUPPOSITION:
-            self._size_relations[describe(sides[0])] = SymbolMeaning(name=describe(sides[0]), formula=sides[1])
-        if sign == "=" and (names := gradient_names(*sides)) is not None:
-            self._gradient_names = names
+        if sign == "=":
+            self._note_equation(*sides, found.role)
         if found.role in _TENTATIVE and not (sign == "=" and isinstance(sides[0], Symbol)):
             self._supposed |= self.scope.reach(*(side for side in sides if side is not None))
+
+    def _note_equation(self, left: Expression | None, right: Expression | None, role: Role) -> None:
+        self._gradient_names = gradient_names(left, right) or self._gradient_names
+        if not isinstance(left, Symbol) or right is None:
+            return
+        name = describe(left)
+        are_sizes = isinstance(right, Symbol) and self.scope.is_constant(left) and self.scope.is_constant(right)
+        if are_sizes and role is not Role.ASSERTION:
+            self._equal_sizes[name] = describe(right)
+        if name in self.scope.setting.sizes and role is Role.SUPPOSITION:
+            self._size_relations[name] = SymbolMeaning(name=name, formula=right)
 
     def _with_gradients(self, *sides: tuple[Token, ...]) -> Scope:
         """The scope in which every name of a gradient stands for one, unless the document has said otherwise."""
