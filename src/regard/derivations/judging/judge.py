@@ -17,11 +17,13 @@ from regard.derivations.judging.exact import UndefinedSide, decide_exact, decide
 from regard.derivations.judging.explanations import explanations
 from regard.derivations.judging.findings import (
     CORRECTIONS,
+    UNEXPECTED,
     Finding,
     Note,
     NoteKind,
     OpenBecause,
     ill_shaped,
+    internal_error,
     left_open,
     not_understood,
 )
