@@ -230,6 +230,8 @@ def test_what_the_words_before_make_of_a_relation(before, role):
         ("当且仅当它大。", "supposition"),
         (" holds.", "assertion"),
         (" alone.", "assertion"),
+        (" alone is enough.", "assertion"),
+        (" alone gives the mean.", "assertion"),
         (" would do too.", "assertion"),
         (" and only then.", "assertion"),
         (" and this is false for others.", "assertion"),

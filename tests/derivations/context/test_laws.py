@@ -65,6 +65,7 @@ TRUE = {
 }
 FALSE = {
     NORMAL: (r"\mathbb{E}[X^2] = \mu^2 - \sigma^2", r"H(X) = \log(2\pi e \sigma^2)"),
+    WAIT: (r"\mathbb E[T \mid T > s] = \frac{1}{\lambda}",),
     TWO: (
         r"D_{KL}(p\|q) = \log\frac{\sigma_1}{\sigma_2} + \frac{\sigma_1^2 + (\mu_1-\mu_2)^2}{2\sigma_2^2} - \frac12",
         r"\mathrm{KL}(p \,\|\, q) = H(p) - H(p, q)",
@@ -77,7 +78,6 @@ FALSE = {
 OPEN = {
     NORMAL: (r"\mathbb{E}[e^X] = e^{\mu + \sigma^2}",),
     COUNT: (r"\mathbb E[N^2] = \lambda^2",),
-    WAIT: (r"\mathbb E[T \mid T > s] = \frac{1}{\lambda}",),
     GAMMA: (r"\mathbb E[G] = \alpha\beta",),
     r"Let $X \sim \mathcal N(0, \tau)$ and let $\tau$ be a positive number.": (r"\mathrm{Var}(X) = \tau^2",),
     r"Let $X \sim \mathcal N(0, 1)$, $Y \sim \mathcal N(0, 1)$, and let $\rho$ be a number.": (

@@ -49,12 +49,11 @@ def test_then_leads_in_the_display_below_an_empty_line():
     assert last_status(f"{text}A_{{ij}} = \\sum_{{l=1}}^k B_{{il}} C_{{lj}}\n$$") == "holds"
 
 
-@pytest.mark.parametrize(("claim", "status"), [("x^\\top A", "refuted"), ("2 x^\\top A", "holds")])
+@pytest.mark.parametrize(("claim", "status"), [("A x", "refuted"), ("2 A x", "holds")])
 def test_adjectives_alone_say_what_a_matrix_is(claim, status):
     text = (
         "Let $x \\in \\mathbb{R}^n$, and let $A \\in \\mathbb{R}^{n \\times n}$ be symmetric and positive definite. So "
     )
-    claim = claim.replace("x^\\top A", "A x")
     assert last_status(f"{text}$\\nabla_x (x^\\top A x) = {claim}$.") == status
 
 

@@ -11,7 +11,7 @@ _BAR = "^bar"
 
 @dataclass(frozen=True, kw_only=True)
 class GradientNames:
-    """How a document names the gradients of a loss: the way from a symbol to what it is the gradient by."""
+    """How a document names the gradients of a loss; `variable_of` says which gradient a symbol is: X for dX."""
 
     loss: Symbol
     variable_of: Callable[[Symbol], Symbol | None]
@@ -33,7 +33,7 @@ class GradientNames:
 
 
 def gradient_names(left: Expression | None, right: Expression | None) -> GradientNames | None:
-    """The convention that a definition introduces, if it names a gradient by the symbol that it is taken by."""
+    """The convention that a definition introduces, if it names a gradient after its variable."""
     if not isinstance(left, Symbol) or not isinstance(right, Derivative):
         return None
     loss, variable = right.top, right.bottom

@@ -152,7 +152,7 @@ class AnswerGraph:
             yield _Link(number=number, stated=stated, ends=ends, is_open=is_open, is_possible=is_possible)
 
     def _is_wrong(self, step: JudgedStep) -> bool:
-        """Whether a step is false as it is read, and no symbol of it can mean anything else than the question's own."""
+        """Whether a step is false as it is read, and none of its symbols can mean anything but the question's own."""
         if step.finding.is_false or not step.finding.is_doubtful or step.stated is None:
             return step.finding.is_false
         base, scope = Scope(setting=self.question.setting), step.stated.scope

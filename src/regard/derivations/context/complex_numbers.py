@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from regard.derivations.judging.relations import Sides
 from regard.derivations.judging.scope import Scope
-from regard.derivations.judging.setting import Assumption, Setting
+from regard.derivations.judging.setting import Assumption, Setting, SymbolMeaning
 from regard.derivations.notation.syntax import (
     Accent,
     Apply,
@@ -35,28 +35,38 @@ def with_imaginary_unit(sides: Sides, scope: Scope) -> Scope | None:
     except NotUnderstood:
         return None
     nodes = [node for side in expressions for node in walk(side)]
-    scripts = {
-        letter for node in nodes if isinstance(node, Symbol) for each in node.subscripts for letter in letters_in(each)
-    }
-    bound = {node.index for node in nodes if isinstance(node, BigOperator)}
-    is_unit_written = _UNIT.name not in scripts | bound and (_UNIT in nodes or _reaches_unit(expressions, wider))
-    is_conjugated = any(
-        (isinstance(node, Accent) and node.kind == "bar") or (isinstance(node, Apply) and node.function in _PARTS)
-        for node in nodes
-    )
+    is_unit_written = not _is_index(nodes) and (_UNIT in nodes or _reaches_unit(expressions, wider))
+    is_conjugated = any(map(_is_complex_part, nodes))
     if not (is_unit_written or (is_conjugated and _UNIT not in nodes)):
         return None
-    beside = {
-        name for node in nodes if isinstance(node, Product) and _UNIT in node.factors for name in _outer_names(node)
+    return _with_complex_letters(wider, expressions) if is_conjugated else wider
+
+
+def _is_index(nodes: Sequence[Expression]) -> bool:
+    """True if i stands below a symbol or a sum, and so is no number."""
+    scripts = (each for node in nodes if isinstance(node, Symbol) for each in node.subscripts)
+    bound = {node.index for node in nodes if isinstance(node, BigOperator)}
+    return _UNIT.name in bound.union(*map(letters_in, scripts))
+
+
+def _is_complex_part(node: Expression) -> bool:
+    """True for a conjugate, a real or an imaginary part."""
+    return (isinstance(node, Accent) and node.kind == "bar") or (isinstance(node, Apply) and node.function in _PARTS)
+
+
+def _with_complex_letters(scope: Scope, sides: Sequence[Expression]) -> Scope:
+    """The scope in which letters are complex numbers, unless they stand beside an i, in exponents or in functions."""
+    products = [node for side in sides for node in walk(side) if isinstance(node, Product) and _UNIT in node.factors]
+    letters = set[str]().union(*map(_outer_names, sides)).difference(*map(_outer_names, products))
+    declared = {
+        key: replace(each, assume=each.assume or (Assumption.COMPLEX,)) if _letter_of(each) in letters else each
+        for key, each in scope.setting.symbols.items()
     }
-    outer = {name for side in expressions for name in _outer_names(side)} - beside if is_conjugated else set[str]()
-    symbols_ = {
-        key: replace(each, assume=each.assume or (Assumption.COMPLEX,))
-        if each.name.partition("_")[0] in outer
-        else each
-        for key, each in wider.setting.symbols.items()
-    }
-    return replace(wider, setting=replace(wider.setting, symbols=symbols_))
+    return replace(scope, setting=replace(scope.setting, symbols=declared))
+
+
+def _letter_of(meaning: SymbolMeaning) -> str:
+    return meaning.name.partition("_")[0]
 
 
 def _complex_setting(setting: Setting) -> Setting:

@@ -158,7 +158,7 @@ def _alone(attempt: _DesignAttempt) -> Finding:
 def _explained(finding: Finding, attempt: _DesignAttempt, name: str) -> Finding:
     goal, finding = _plain(attempt.design.goal), shown(finding)
     if finding.is_true and (symbol := attempt.forbidden_symbol(name)):
-        reason = f"Looks wrong, since it depends on {spell(symbol)}: it is to work whatever {spell(symbol)} is"
+        reason = f"Looks wrong if it has to work for every {spell(symbol)}, since it depends on {spell(symbol)}"
         return left_open(OpenBecause.DOUBTFUL, reason, finding.notes)
     if finding.is_true:
         return replace(finding, reason=f"Reaches the goal {goal}. {finding.reason}")

@@ -89,18 +89,16 @@ class _DocumentJudge:
             line = self.document.line_at(formula.start)
             if line.text.lstrip("> ").startswith("|"):
                 rows.setdefault(line.number, []).append(formula)
-        return {
-            formula.start
-            for number, formulas in rows.items()
-            for formula in formulas
-            if any(other is not formula and _is_value(other) for other in formulas)
-            or (
-                not (formula.chains and formula.chains[0].is_moved)
-                and (
-                    _BARE_CELL.search(self.document.lines[number - 1].text) or not all(cell.chains for cell in formulas)
-                )
-            )
-        }
+        found = set[int]()
+        for number, formulas in rows.items():
+            is_bare = _BARE_CELL.search(self.document.lines[number - 1].text) is not None
+            has_bare_cell = is_bare or not all(cell.chains for cell in formulas)
+            for formula in formulas:
+                is_beside_value = any(other is not formula and _is_value(other) for other in formulas)
+                is_moved = bool(formula.chains) and formula.chains[0].is_moved
+                if is_beside_value or (has_bare_cell and not is_moved):
+                    found.add(formula.start)
+        return found
 
     def _make_judges(self) -> None:
         """A judge for every question that has formulas, with its designs; one for what stands elsewhere."""

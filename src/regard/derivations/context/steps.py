@@ -47,7 +47,15 @@ from regard.derivations.context.formulas import (
     step_at,
 )
 from regard.derivations.context.units import without_units
-from regard.derivations.judging.findings import Finding, OpenBecause, left_open, not_understood, true
+from regard.derivations.judging.findings import (
+    UNEXPECTED,
+    Finding,
+    OpenBecause,
+    internal_error,
+    left_open,
+    not_understood,
+    true,
+)
 from regard.derivations.judging.judge import decide, holds, shown
 from regard.derivations.judging.relations import Sides, read_side, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
@@ -80,8 +88,7 @@ _BINDS = ("=", "≈", "∼", "∝", "∈")
 _DESIGNS = ("=", "≈", "∝")
 _HYPOTHESIS = re.compile(any_of("hypothesis"), re.IGNORECASE)
 _GIVEN_THAT = ("|", "\\mid", "\\vert")
-_SUPPOSED = (Role.SUPPOSITION, Role.WANTED, Role.POSSIBILITY)
-_TENTATIVE = (Role.SUPPOSITION, Role.WANTED, Role.POSSIBILITY)  # a design is an answer even so, if there is no other
+_TENTATIVE = (Role.SUPPOSITION, Role.WANTED, Role.POSSIBILITY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -316,16 +323,21 @@ class QuestionJudge:
             elif meaning.formula is not None:
                 self._first.setdefault(key, meaning)
         sides = readable(left, self.scope), readable(right, self.scope)
-        sizes = [describe(side) for side in sides if isinstance(side, Symbol) and self.scope.is_constant(side)]
-        if sign == "=" and len(sizes) == 2 and found.role is not Role.ASSERTION:
-            self._equal_sizes[sizes[0]] = sizes[1]
-        is_size = sign == "=" and isinstance(sides[0], Symbol) and describe(sides[0]) in self.scope.setting.sizes
-        if is_size and isinstance(sides[0], Symbol) and sides[1] is not None and found.role is Role.SUPPOSITION:
-            self._size_relations[describe(sides[0])] = SymbolMeaning(name=describe(sides[0]), formula=sides[1])
-        if sign == "=" and (names := gradient_names(*sides)) is not None:
-            self._gradient_names = names
-        if found.role in _SUPPOSED and not (sign == "=" and isinstance(sides[0], Symbol)):
+        if sign == "=":
+            self._note_equation(*sides, found.role)
+        if found.role in _TENTATIVE and not (sign == "=" and isinstance(sides[0], Symbol)):
             self._supposed |= self.scope.reach(*(side for side in sides if side is not None))
+
+    def _note_equation(self, left: Expression | None, right: Expression | None, role: Role) -> None:
+        self._gradient_names = gradient_names(left, right) or self._gradient_names
+        if not isinstance(left, Symbol) or right is None:
+            return
+        name = describe(left)
+        are_sizes = isinstance(right, Symbol) and self.scope.is_constant(left) and self.scope.is_constant(right)
+        if are_sizes and role is not Role.ASSERTION:
+            self._equal_sizes[name] = describe(right)
+        if name in self.scope.setting.sizes and role is Role.SUPPOSITION:
+            self._size_relations[name] = SymbolMeaning(name=name, formula=right)
 
     def _with_gradients(self, *sides: tuple[Token, ...]) -> Scope:
         """The scope in which every name of a gradient stands for one, unless the document has said otherwise."""
@@ -346,16 +358,15 @@ class QuestionJudge:
             return Recognised(role=Role.DEFINITION if is_definition else role, finding=finding)
         if not last.side or not right:
             return Recognised(role=role, finding=not_understood("One side of the relation is missing"))
-        has_unit = False
-        if self._is_inferred:
-            before = last.side, right
-            last, right = self._without_units(last, sign, right)
-            has_unit = before != (last.side, right)
-            self.scope = self._with_gradients(last.side, right)
+        written = last.side, right
         try:
+            if self._is_inferred:
+                last, right = self._without_units(last, sign, right)
+                self.scope = self._with_gradients(last.side, right)
+            has_unit = written != (last.side, right)
             found = self._recognised(last, sign, right, statement)
             if has_unit and found.finding.is_false:
-                doubt = left_open(OpenBecause.DOUBTFUL, "Looks wrong if its numbers are in the units that are written")
+                doubt = left_open(OpenBecause.DOUBTFUL, "Looks wrong if its units are meant as they are written")
                 return replace(found, finding=doubt)
             return replace(found, finding=shown(found.finding))
         except NotUnderstood as error:
@@ -363,9 +374,8 @@ class QuestionJudge:
             if self._is_inferred and role.is_claim and sign == "∈":
                 return Recognised(role=Role.DECLARATION, finding=not_understood(error))
             return Recognised(role=Role.DEFINITION if is_definition else role, finding=not_understood(error))
-        except (ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
-            reason = f"Internal error while checking this step: {type(error).__name__}: {error}"
-            return Recognised(role=role, finding=not_understood(reason))
+        except UNEXPECTED as error:
+            return Recognised(role=role, finding=internal_error(error))
 
     def _without_units(self, last: LastSide, sign: str, right: tuple[Token, ...]) -> tuple[LastSide, tuple[Token, ...]]:
         """Both sides without units, in the first way in which the relation holds."""
@@ -709,7 +719,7 @@ class QuestionJudge:
             return "Looks wrong if its symbols mean what was said of them before"
         meanings = [self.scope.meanings[name] for name in reached if name in self.scope.meanings]
         if any(meaning.is_number and meaning.key in self._supposed for meaning in meanings):
-            return "Looks wrong unless what was supposed of its symbols makes it right"
+            return "Looks wrong unless an assumption made about its symbols makes it true"
         is_zero = isinstance(right, Number) and right.value == 0
         is_equation = any(
             meaning.is_number and meaning.index is None and (meaning.formula is None or _is_value(meaning))

@@ -5,22 +5,29 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from regard.derivations.judging.relations import Sides
-from regard.derivations.notation.tokens import Token, tokenize
+from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
 
 _DECIMAL = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "P": 15, "c": -2, "m": -3, "μ": -6, "u": -6, "n": -9}
 _BINARY = {"k": 10, "K": 10, "M": 20, "G": 30, "T": 40, "Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40}
 _PREFIXED = re.compile(
     r"(?P<prefix>[KMGT]i|[kKMGTPcmμun])?(?P<base>B|bytes?|bits?|b|s|m|g|Hz|W|J|N|V|A|FLOPs?|FLOP/s|B/s|m/s|L)"
 )
-_PLAIN = re.compile(r"(?P<prefix>[kKMGT])|min|h|hours?|tokens?|params?|parameters?|bytes?|days?|years?|°C|K|%")
+_PLAIN = re.compile(r"(?P<prefix>[kKMGT])|min|h|hours?|tokens?|params?|parameters?|days?|years?|°C|%")
+_SHORT = {"byte": "B", "bit": "b", "hour": "h", "parameter": "param"}
 
 
 def without_units(sides: Sides) -> Iterator[Sides]:
-    """The relation without units, in every way in which they may be meant, likeliest first; itself if it has none."""
+    """The relation without units, in every way in which they may be meant, likeliest first; itself if it has none.
+
+    NotUnderstood for units of different kinds, such as seconds and minutes.
+    """
     (left, left_unit), (right, right_unit) = _cut(sides.left), _cut(sides.right)
     if not (left_unit or right_unit):
         yield sides
         return
+    bases = {_base(unit) for unit in (left_unit, right_unit)} - {""}
+    if len(bases) > 1:
+        raise NotUnderstood(f"Units are not converted: {left_unit} and {right_unit}.")
     plain = replace(sides, left=left, right=right)
     if left_unit == right_unit or not (left_unit and right_unit):
         yield plain
@@ -36,7 +43,7 @@ def _cut(side: tuple[Token, ...]) -> tuple[tuple[Token, ...], str]:
         last = side[-length:]
         name = "".join("μ" if token.text == "\\mu" else token.text.strip() for token in last)
         is_after_number = len(side) > length and side[-length - 1].kind in ("number", "close")
-        is_upright = last[-1].font in ("roman", "text") or last[-1].kind == "text" if last else False
+        is_upright = bool(last) and (last[-1].font in ("roman", "text") or last[-1].kind == "text")
         if is_after_number and is_upright and (_PREFIXED.fullmatch(name) or _PLAIN.fullmatch(name)):
             return side[:-length], name
     return side, ""
@@ -55,6 +62,13 @@ def _binary(unit: str) -> str | None:
 def _prefix(unit: str) -> str:
     found = _PREFIXED.fullmatch(unit) or _PLAIN.fullmatch(unit)
     return (found["prefix"] or "") if found is not None else ""
+
+
+def _base(unit: str) -> str:
+    """What is left of a unit without its prefix, and in one spelling: B for bytes, h for hours."""
+    base = unit.removeprefix(_prefix(unit))
+    singular = base.removesuffix("s") if len(base) > 1 else base
+    return _SHORT.get(singular, singular)
 
 
 def _times(side: tuple[Token, ...], factor: str) -> tuple[Token, ...]:

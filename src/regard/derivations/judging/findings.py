@@ -154,6 +154,15 @@ def not_understood(reason: object) -> Finding:
     return Finding(kind="not understood", reason=text[:1].upper() + text[1:])
 
 
+# What nothing but a mistake of ours raises.
+UNEXPECTED = (ArithmeticError, ValueError, TypeError, LookupError, RecursionError)
+
+
+def internal_error(error: Exception) -> Finding:
+    """The finding on a step where the judge itself failed."""
+    return not_understood(f"Internal error while checking this step: {type(error).__name__}: {error}")
+
+
 def ill_shaped(error: Exception, at: str = "", notes: tuple[Note, ...] = ()) -> Finding:
     """Two shapes that do not go together, `at` certain sizes."""
     shown = f"{at}: {error}" if at else str(error)

@@ -17,11 +17,13 @@ from regard.derivations.judging.exact import UndefinedSide, decide_exact, decide
 from regard.derivations.judging.explanations import explanations
 from regard.derivations.judging.findings import (
     CORRECTIONS,
+    UNEXPECTED,
     Finding,
     Note,
     NoteKind,
     OpenBecause,
     ill_shaped,
+    internal_error,
     left_open,
     not_understood,
 )
@@ -95,8 +97,8 @@ def decide(sides: Sides, scope: Scope) -> Finding:
             finding = _decide(sides, scope) if memory is None else memory.decide(sides, scope, _decide)
         except (NotUnderstood, UnknownSymbol):
             raise
-        except (ArithmeticError, ValueError, TypeError, LookupError, RecursionError) as error:
-            finding = not_understood(f"Internal error while checking this step: {type(error).__name__}: {error}")
+        except UNEXPECTED as error:
+            finding = internal_error(error)
         scope.findings[sides] = finding
     return scope.findings[sides]
 
@@ -105,7 +107,7 @@ def holds(sides: Sides, scope: Scope) -> bool:
     """Whether a relation can be read and is true."""
     try:
         return decide(sides, scope).is_true
-    except (NotUnderstood, ArithmeticError, ValueError, TypeError, LookupError, RecursionError):
+    except (NotUnderstood, UnknownSymbol):
         return False
 
 
@@ -196,7 +198,7 @@ def _decide_bare_gradients(sides: Sides, scope: Scope) -> Finding | None:
             continue
         if finding.is_true:
             return finding
-    return not_understood("It is not clear which variable this gradient is by")
+    return not_understood("It is not clear which variable this gradient is taken by")
 
 
 def _is_readable(sides: Sides, scope: Scope) -> bool:
@@ -384,14 +386,7 @@ def _decide_readings(sides: Sides, scope: Scope) -> Finding:
     reads = [read, *(other for finding, other in failures if finding.is_false and other is not read)]
     is_ill_shaped = failure.kind == "ill-shaped"
     failure = replace(failure, explained_by=partial(_explanations, reads, is_ill_shaped=is_ill_shaped))
-    for loss in losses_in((read.relation.left, read.relation.right), scope).values() if failure.is_false else ():
-        if not loss.targets:
-            names = ", ".join(map(describe, loss.sources))
-            return not_understood(f"It is not known how {loss.name} depends on {names}")
-    if failure.is_false and (names := unexplained_chances((read.relation.left, read.relation.right), scope)):
-        reason = f"Not true for every law of {', '.join(map(spell, sorted(names)))}, of which nothing is said"
-        return Finding(kind="unknown", reason=reason)
-    return _open_if_undeclared(failure, sides, scope)
+    return _open_if_unexplained(failure, read, scope) or _open_if_undeclared(failure, sides, scope)
 
 
 def _explanations(reads: Sequence[ReadRelation], *, is_ill_shaped: bool) -> list[Note]:
@@ -450,6 +445,20 @@ def _failure(failures: list[tuple[Finding, ReadRelation]]) -> tuple[Finding, Rea
     if any(finding.has_note(NoteKind.RECOGNITION_SLIP) for finding, _ in false):
         best = not_understood("A symbol looks like a text-recognition error").with_notes(best.notes)
     return best, read
+
+
+def _open_if_unexplained(finding: Finding, read: ReadRelation, scope: Scope) -> Finding | None:
+    """A failure that refutes nothing: the text does not say how a loss depends on something, or the law of a symbol."""
+    if not finding.is_false:
+        return None
+    sides = read.relation.left, read.relation.right
+    for loss in losses_in(sides, scope).values():
+        if not loss.targets:
+            sources = ", ".join(map(describe, loss.sources))
+            return not_understood(f"It is not known how {loss.name} depends on {sources}")
+    if names := ", ".join(map(spell, sorted(unexplained_chances(sides, scope)))):
+        return Finding(kind="unknown", reason=f"Not true for every law of {names}, and the text gives none")
+    return None
 
 
 def _open_if_undeclared(finding: Finding, sides: Sides, scope: Scope) -> Finding:
@@ -659,10 +668,10 @@ def _in_the_regime(instances: Instances, exact: Finding) -> Finding:
 def _holds_eventually(instances: Instances) -> bool:
     meanings = instances.scope.meanings
     driven = {name: _LARGE if m.tends == "infinity" else _SMALL for name, m in meanings.items() if m.tends}
-    holds = ORDERS[instances.relation.sign]
+    is_met = ORDERS[instances.relation.sign]
     for pair in instances.pairs(instances.base(seed=3, num_draws=12, driven=driven), BALLS):
         lefts, rights = np.broadcast_arrays(pair.left.array, pair.right.array)
-        if not all(bool(holds(x, y)) for x, y in zip(lefts.flat, rights.flat, strict=True)):
+        if not all(bool(is_met(x, y)) for x, y in zip(lefts.flat, rights.flat, strict=True)):
             return False
     return True
 

@@ -89,10 +89,10 @@ class Scope:
         """The scope in which some of the author's symbols may be anything of their kinds, whatever was said of them."""
         setting = self.setting
         known = {**setting.symbols, **self.own}
-        open_ = {key: replace(known.get(key, SymbolMeaning(name=key)), formula=None, law=None) for key in kinds}
+        opened = {key: replace(known.get(key, SymbolMeaning(name=key)), formula=None, law=None) for key in kinds}
         free = replace(
             setting,
-            symbols={**setting.symbols, **open_},
+            symbols={**setting.symbols, **opened},
             undeclared=setting.undeclared.union(kinds),
             kinds={**setting.kinds, **kinds},
         )

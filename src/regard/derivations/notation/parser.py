@@ -955,7 +955,7 @@ class _Parser:
             variable = body.arguments[0]
         if variable is None:
             start = self.tokens[self.place - 1].start
-            raise NotUnderstood("It is not clear which variable this gradient is by.", start)
+            raise NotUnderstood("It is not clear which variable this gradient is taken by.", start)
         return Derivative(body, variable, is_gradient=True)
 
     def binomial(self) -> Expression:
@@ -989,7 +989,7 @@ class _Parser:
         return Accent("bar", body) if is_conjugate else _renamed(body, "^" + kind)
 
     def big_operator(self, operator: str) -> Expression:
-        """A sum, product or maximum of the products that follows its scripts."""
+        """A sum, product or maximum of what follows its scripts: a product, or several joined by ⊗ and the like."""
         parts: tuple[Expression, ...] = ()
         upper: Expression | None = None
         for _ in range(2):

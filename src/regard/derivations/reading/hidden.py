@@ -6,6 +6,7 @@ HTML tag, that is not known to show it. The commands that hide what follows them
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from regard.derivations.reading.braces import group_end
 from regard.derivations.reading.document import PLACEHOLDER, Document, Macro, Range, masked
@@ -95,8 +96,7 @@ def _by_commands(document: Document) -> Iterator[Range]:
     """The commands that hide what follows them."""
     text = _readable(document)
     hides = (_HIDING.finditer(text), filter(_is_far, _MOVED.finditer(text)), _invisible_colours(text))
-    for command in (command for commands in hides for command in commands):
-        yield _range_of(command)
+    yield from map(_range_of, chain.from_iterable(hides))
 
 
 def _readable(document: Document) -> str:

@@ -92,9 +92,8 @@ class Opening(Range):
 
     `level` is that of a heading, or `PLAIN`; `is_answer` if the line itself says that an answer follows. The words
     after the enumerator, from `words` on, may be a title or the whole answer. `ordinal` numbers the titled items of a
-    list. `is_in_series` says that the line is
-    one of those that look alike and count up, `is_in_template` that it is a command of the `exam` class, with which
-    assignments are written.
+    list. `is_in_series` says that the line is one of those that look alike and count up, `is_in_template` that it is a
+    command of the `exam` class, with which assignments are written.
     """
 
     body: int

@@ -21,9 +21,8 @@ from regard.derivations.reading.phrases import any_of
 _MIN_STYLED = 2
 _MIN_BLANK = 3
 _MAX_JUMP = 4
-_LISTED = re.compile(
-    r"[\s>]*\d{1,2}\.\s{1,4}\((\w+)\)"
-)  # the number of 2. (b) counts a list below a question's heading
+# The number of 2. (b) counts a list below a question's heading.
+_LISTED = re.compile(r"[\s>]*\d{1,2}\.\s{1,4}\((\w+)\)")
 
 
 @dataclass(frozen=True, kw_only=True)
