@@ -14,7 +14,7 @@ from regard.derivations.judging.findings import Finding, Note, NoteKind, OpenBec
 from regard.derivations.judging.relations import spell
 from regard.derivations.judging.scope import CONSTANTS, Scope
 from regard.derivations.judging.setting import Assumption
-from regard.derivations.notation.statements import Chain
+from regard.derivations.notation.statements import Chain, first_chain
 from regard.derivations.notation.syntax import (
     Expression,
     Identity,
@@ -114,7 +114,8 @@ class _Review:
             return "its condition was read as it is meant"
         if item.is_in_table and not _is_of_numbers(item):
             return "it does not depend on the other cells of its row"
-        if self._has_plain_sigma and any(_takes_an_argument(side) for side in _sides_of(item)):
+        is_number = question is not None and _is_declared_number(question, "sigma")
+        if not is_number and self._has_plain_sigma and any(map(_takes_an_argument, _sides_of(item))):
             return "σ is the sigmoid"
         if question is not None and not is_inferred and (letter := _unexplained_part(item, question)):
             return f"{spell(letter)} was read as it is meant"
@@ -236,24 +237,47 @@ def _sides_of(item: ReviewedStep) -> tuple[tuple[Token, ...], ...]:
     return chain.sides if chain is not None else ()
 
 
+def _is_declared_number(question: Question, name: str) -> bool:
+    """True for a letter that a question itself declares as a number."""
+    meaning = question.setting.symbols.get(name)
+    return meaning is not None and meaning.is_number and Assumption.USUAL not in meaning.assume
+
+
 def _takes_an_argument(side: tuple[Token, ...]) -> bool:
     """True for σ(x)."""
     return any(token.text == _SIGMA and after.kind == "open" and after.text == ")" for token, after in pairwise(side))
 
 
 def _unexplained_part(item: ReviewedStep, question: Question) -> str | None:
-    """A symbol whose subscript is computed (from 0 or from 1?), or that is transposed and not the question's."""
+    """A symbol whose subscript is computed (from 0 or from 1?), or that is transposed and explained by nobody."""
     scope = Scope(setting=question.setting)
     for node in (node for side in map(plain, _sides_of(item)) if side is not None for node in walk(side)):
         inner = node.body if isinstance(node, Transpose) else node
         if not isinstance(inner, Symbol):
             continue
         parts = (part for part in inner.subscripts if isinstance(part, Sum | Product | Quotient))
-        is_computed = any(symbol.name not in question.setting.fixed for part in parts for symbol in symbols(part))
-        is_known = inner.name in question.setting.functions or scope.lookup(inner) is not None
+        is_computed = inner not in _asked_symbols(question) and any(
+            symbol.name not in question.setting.fixed for part in parts for symbol in symbols(part)
+        )
+        is_known = (
+            inner.name in question.setting.functions or scope.lookup(inner) is not None or _is_defined(inner, item)
+        )
         if is_computed or (inner is not node and not is_known):
             return describe(inner)
     return None
+
+
+def _is_defined(symbol: Symbol, item: ReviewedStep) -> bool:
+    """True if the author has said by a formula what a symbol is."""
+    found = item.step.stated.scope.lookup(symbol) if item.step.stated is not None else None
+    return found is not None and found.meaning.formula is not None
+
+
+def _asked_symbols(question: Question) -> set[Symbol]:
+    """The symbols of what a question gives and asks for: the m_{i-1} of its own recurrence begins where it says."""
+    relations = (*question.given, *(relation for step in question.required_steps for relation in step.any_of))
+    sides = (plain(side) for relation in relations for side in first_chain(relation).sides)
+    return {symbol for side in sides if side is not None for symbol in symbols(side)}
 
 
 def _symbols_of(item: ReviewedStep) -> Iterator[Symbol]:
