@@ -60,7 +60,11 @@ TRUE = {
     ),
     GAMMA: (r"\mathbb E[G] = \frac{\alpha}{\beta}", r"\mathrm{Var}(G) = \frac{\alpha}{\beta^2}"),
     UNIFORM: (r"\mathrm{Var}(U) = \frac{1}{12}", r"H(U) = 0", r"P(U < \frac14) = \frac14"),
-    CHANCES: (r"\mathrm{KL}(p\|q) = \sum_{i=1}^n p_i \log\frac{p_i}{q_i}", r"H(p) = -\sum_{i=1}^n p_i\log p_i"),
+    CHANCES: (
+        r"\mathrm{KL}(p\|q) = \sum_{i=1}^n p_i \log\frac{p_i}{q_i}",
+        r"H(p) = -\sum_{i=1}^n p_i\log p_i",
+        r"H(p) \le \log n",
+    ),
     PAIR: (r"\mathbb E[Y \mid X] = a X", r"\mathbb E[\mathbb E[Y \mid X]] = 0"),
 }
 FALSE = {
@@ -72,12 +76,13 @@ FALSE = {
     DENSITIES: (r"\mathrm{KL}(q(z)\|p(z)) = \frac12(m^2 + s^2 + 1 - \log s^2)",),
     VECTOR: (r"\mathbb E[x^\top A x] = \mathrm{tr}(A\Sigma) - m^\top A m",),
     COIN: (r"\mathrm{Var}(B) = p(1 + p)",),
+    WAIT: (r"\mathbb E[T \mid T > s] = \frac{1}{\lambda}",),
+    CHANCES: (r"H(p) \ge \log n", r"\mathrm{KL}(p\|q) \ge \log n"),
 }
 # Another way to write the parameters, dependent symbols or other meanings could make these true.
 OPEN = {
     NORMAL: (r"\mathbb{E}[e^X] = e^{\mu + \sigma^2}",),
     COUNT: (r"\mathbb E[N^2] = \lambda^2",),
-    WAIT: (r"\mathbb E[T \mid T > s] = \frac{1}{\lambda}",),
     GAMMA: (r"\mathbb E[G] = \alpha\beta",),
     r"Let $X \sim \mathcal N(0, \tau)$ and let $\tau$ be a positive number.": (r"\mathrm{Var}(X) = \tau^2",),
     r"Let $X \sim \mathcal N(0, 1)$, $Y \sim \mathcal N(0, 1)$, and let $\rho$ be a number.": (
