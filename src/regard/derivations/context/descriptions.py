@@ -66,6 +66,10 @@ _NORMAL = re.compile(
 _LET = re.compile(
     rf"\b(?:{any_of('define')}|{any_of('where')}|{any_of('introduced_by')})\s+(?P<list>{_LIST})", re.IGNORECASE
 )
+_SIZE_IN_LINE = re.compile(
+    r"(?:\\mathbb\{?R\}?|ℝ|R)\^\{?([^}]+)\}?|(\w+\s*(?:×|x|\\times)\s*\w+)"
+    rf"|{any_of('length_of')}\s+(\w+)$"
+)
 _INDEPENDENT = re.compile(any_of("independent"), re.IGNORECASE)
 _DOTS = ("\\dots", "\\ldots", "\\cdots", "…", "...", ".")
 _WORDS = {"zero": "0", "one": "1"}
@@ -90,10 +94,11 @@ def described(document: Document, formulas: Sequence[Formula], start: int, end: 
 
 
 def read_line(name: str, text: str) -> Description | None:
-    """A line of a declarations file: X = "n×d matrix", R = "orthogonal d×d matrix", s = "number"."""
+    """A line of a declarations file: X = "n×d matrix", v = "vector of length d", s = "number"."""
     symbol = _symbol(tokenize(name))
-    size = re.search(r"(?:\\mathbb\{?R\}?|ℝ|R)\^\{?([^}]+)\}?|(\w+\s*(?:×|x|\\times)\s*\w+)", text)
-    shape = _shape(tokenize((size[1] or size[2]).replace("×", "\\times ").replace(" x ", "\\times "))) if size else None
+    size = _SIZE_IN_LINE.search(text)
+    sizes = next(filter(None, size.groups())) if size else ""
+    shape = _shape(tokenize(sizes.replace("×", "\\times ").replace(" x ", "\\times "))) if sizes else None
     nouns = [noun for noun in _KINDS if re.search(any_of(noun), text, re.IGNORECASE)]
     kind = _KINDS[nouns[0]] if nouns else None
     if symbol is None or (kind is None and shape is None):
