@@ -64,9 +64,9 @@ def losses_in(sides: Iterable[Expression], scope: Scope) -> Mapping[str, Loss]:
             continue
         seen.add(id(node))
         pending += children(node)
-        is_partial = isinstance(node, Derivative) and isinstance(node.bottom, Symbol) and node.bottom != node.top
-        if is_partial and is_loss(node.top, scope):
-            variables.setdefault(describe(node.top), {})[whole(node.bottom, scope)] = None
+        match node:
+            case Derivative(top=top, bottom=Symbol() as bottom) if bottom != top and is_loss(top, scope):
+                variables.setdefault(describe(top), {})[whole(bottom, scope)] = None
         found = (scope.lookup(node) or scope.lookup(Symbol(node.name))) if isinstance(node, Symbol) else None
         if found is not None and found.meaning.formula is not None:
             pending.append(found.meaning.formula)
