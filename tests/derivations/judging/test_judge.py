@@ -99,6 +99,7 @@ def test_a_sum_that_says_where_it_begins_does_not_count_from_zero():
     assert found(r"\sum_{i=1}^n i = \frac{n(n + 1)}{2}").is_true
     assert found(r"\sum_{i=1}^n i = \frac{n(n - 1)}{2}").is_false
     assert found(r"\sum_{i=0}^{n-1} i = \frac{n(n - 1)}{2}").is_true
+    assert not found(r"\sum_{i=0}^{n-1} i = \frac{n(n + 1)}{2}").is_true
 
 
 def test_a_letter_that_nobody_explains_may_be_any_number():

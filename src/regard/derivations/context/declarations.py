@@ -16,7 +16,6 @@ from functools import cached_property
 from regard.core.errors import InputError
 from regard.derivations.context.descriptions import Description, described, listed_family, read_line, tokens_of
 from regard.derivations.context.formulas import Formula
-from regard.derivations.context.placing import outer_symbols
 from regard.derivations.judging.relations import spell
 from regard.derivations.judging.scope import CONSTANTS
 from regard.derivations.judging.setting import Assumption, Setting, Size, SymbolMeaning
@@ -40,6 +39,7 @@ from regard.derivations.notation.syntax import (
     Sum,
     Symbol,
     describe,
+    outer_symbols,
     symbols,
     walk,
 )

@@ -65,6 +65,7 @@ from regard.derivations.notation.syntax import (
     Transpose,
     describe,
     mapped,
+    outer_symbols,
     symbols,
     walk,
 )
@@ -377,6 +378,8 @@ def _decide_readings(sides: Sides, scope: Scope) -> Finding:
     with ctx.workprec(PRECISION), np.errstate(all="ignore"):
         for read in readings(sides, scope):
             finding = _decide_reading(read, work, is_particular=sides.is_particular).with_notes(read.notes)
+            if finding.is_true and _begins_too_late(read.relation):
+                finding = Finding(kind="unknown", reason="True only if a sum from 0 begins with 1")
             if finding.is_true:
                 return _qualified(replace(finding, swaps=tuple(read.scope.swaps.items())), sides, scope)
             failures.append((finding, read))
@@ -392,6 +395,18 @@ def _decide_readings(sides: Sides, scope: Scope) -> Finding:
         reason = f"Not true for every law of {', '.join(map(spell, sorted(names)))}, of which nothing is said"
         return Finding(kind="unknown", reason=reason)
     return _open_if_undeclared(failure, sides, scope)
+
+
+def _begins_too_late(relation: Relation) -> bool:
+    """True if a sum from 0 counts with its index, the i of Σ_{i=0}^n 2^i, and indices are read from 1."""
+    sums = (node for side in (relation.left, relation.right) for node in walk(side) if isinstance(node, BigOperator))
+    late = (
+        node.lower == Number(Fraction(0))
+        and not isinstance(node.upper, Infinity)
+        and any(describe(symbol) == node.index for symbol in outer_symbols(node.body))
+        for node in sums
+    )
+    return relation.convention.first_index != 0 and any(late)
 
 
 def _explanations(reads: Sequence[ReadRelation], *, is_ill_shaped: bool) -> list[Note]:
