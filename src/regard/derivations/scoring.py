@@ -13,13 +13,13 @@ from functools import cached_property
 from regard.derivations.context.attainment import AnswerGraph, Attained, is_own
 from regard.derivations.context.designs import open_symbol
 from regard.derivations.context.formulas import StatedRelation, plain
-from regard.derivations.context.placing import Region, answers_to, outer_symbols
+from regard.derivations.context.placing import Region, answers_to
 from regard.derivations.context.review import ReviewedStep, is_foreign
 from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Sides
 from regard.derivations.judging.scope import Scope
 from regard.derivations.notation.statements import Chain, read_chains
-from regard.derivations.notation.syntax import Expression, Number, Symbol
+from regard.derivations.notation.syntax import Expression, Number, Symbol, outer_symbols
 from regard.derivations.notation.tokens import GREEK, RELATIONS
 from regard.derivations.problems.problem import Design, Problem, Question, RequiredStep
 from regard.derivations.reading.delimiters import CJK

@@ -54,6 +54,8 @@ def test_a_file_beside_the_document_and_its_front_matter_declare_symbols():
     text = "---\nsymbols:\n  R: orthogonal d×d matrix\n---\n\n$RA = RA$\n"
     symbols = settings(text, '[symbols]\nA = "d×n matrix"\n')[0].symbols
     assert (symbols["R"].shape, symbols["A"].shape) == (("d", "d"), ("d", "n"))
+    declared = settings("$Xw = Xw$", '[symbols]\nX = "n×d matrix"\nw = "vector of length d"\n')[0].symbols["w"]
+    assert declared.shape == ("d", "1")
     with pytest.raises(InputError, match="no TOML"):
         settings("$x = x$", "[symbols")
 
@@ -122,6 +124,7 @@ def test_a_recurrence_starts_where_its_first_member_is_defined():
 # -- calculus ----------------------------------------------------------------------------------------------------------
 SOFTMAX = r"Let $z \in \mathbb{R}^K$ and $p_i = \frac{e^{z_i}}{\sum_j e^{z_j}}$. Then "
 QUADRATIC = r"Let $x \in \mathbb{R}^d$ and $A \in \mathbb{R}^{d\times d}$. Then "
+LOSS = r"Let $L$ be a scalar loss. "
 ATTENTION = r"Let $A \in \mathbb{R}^{n\times n}$, $V \in \mathbb{R}^{n\times d}$ and $O = AV$. Then "
 
 
@@ -134,6 +137,9 @@ ATTENTION = r"Let $A \in \mathbb{R}^{n\times n}$, $V \in \mathbb{R}^{n\times d}$
         (ATTENTION + r"$\frac{\partial L}{\partial A} = \frac{\partial L}{\partial O} V^\top$.", "holds"),
         (ATTENTION + r"so $\frac{\partial L}{\partial V} = 2A^\top \frac{\partial L}{\partial O}$.", "refuted"),
         (ATTENTION + r"$\frac{\partial L}{\partial V} = A^\top G$.", "undecided"),
+        (LOSS + ATTENTION + r"$\frac{\partial L}{\partial V} = A^\top \frac{\partial L}{\partial O}$.", "holds"),
+        (LOSS + ATTENTION + r"so $\frac{\partial L}{\partial V} = 2A^\top \frac{\partial L}{\partial O}$.", "refuted"),
+        (LOSS + ATTENTION + r"so $\frac{\partial L}{\partial V} = 0$.", "undecided"),
         (r"Let $x \in \mathbb{R}^d$. Then $\nabla_x \|x\|^2 = 2x$.", "holds"),
         (QUADRATIC + r"$\nabla_x x^\top A x = (A + A^\top) x$.", "holds"),
         (QUADRATIC + r"$\frac{\partial}{\partial x} x^\top A x = (A + A^\top) x$.", "holds"),

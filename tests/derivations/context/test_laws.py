@@ -15,6 +15,10 @@ VECTOR = (
     r"Let $x \in \mathbb{R}^d$, $\Sigma \in \mathbb{R}^{d\times d}$, $m \in \mathbb{R}^d$, "
     r"$A \in \mathbb{R}^{d\times d}$ and $x \sim \mathcal N(m, \Sigma)$."
 )
+NAMED_AFTER = (
+    r"Let $x \sim \mathcal N(m, \Sigma)$ with $m \in \mathbb{R}^d$ and $\Sigma \in \mathbb{R}^{d\times d}$, "
+    r"and let $A \in \mathbb{R}^{d\times d}$ be symmetric."
+)
 COUNT = r"Let $N \sim \mathrm{Poisson}(\lambda)$."
 COIN = r"Let $B \sim \mathrm{Bernoulli}(p)$."
 WAIT = r"Let $T \sim \mathrm{Exp}(\lambda)$, and let $s$, $t$ be positive numbers."
@@ -50,6 +54,7 @@ TRUE = {
         r"\mathbb E[x x^\top] = \Sigma + m m^\top",
         r"KL(\mathcal N(m, \Sigma)\|\mathcal N(0, I)) = \frac12(\mathrm{tr}(\Sigma) + m^\top m - d - \log\det\Sigma)",
     ),
+    NAMED_AFTER: (r"\mathbb E[x^\top A x] = \mathrm{tr}(A\Sigma) + m^\top A m",),
     COUNT: (r"\mathbb E[N^2] = \lambda^2 + \lambda", r"P(N = 0) = e^{-\lambda}", r"P(N \ge 1) = 1 - e^{-\lambda}"),
     COIN: (r"\mathrm{Var}(B) = p(1 - p)", r"H(B) = -p\log p - (1-p)\log(1-p)", r"\mathbb E[B^2] = p"),
     WAIT: (
@@ -60,7 +65,11 @@ TRUE = {
     ),
     GAMMA: (r"\mathbb E[G] = \frac{\alpha}{\beta}", r"\mathrm{Var}(G) = \frac{\alpha}{\beta^2}"),
     UNIFORM: (r"\mathrm{Var}(U) = \frac{1}{12}", r"H(U) = 0", r"P(U < \frac14) = \frac14"),
-    CHANCES: (r"\mathrm{KL}(p\|q) = \sum_{i=1}^n p_i \log\frac{p_i}{q_i}", r"H(p) = -\sum_{i=1}^n p_i\log p_i"),
+    CHANCES: (
+        r"\mathrm{KL}(p\|q) = \sum_{i=1}^n p_i \log\frac{p_i}{q_i}",
+        r"H(p) = -\sum_{i=1}^n p_i\log p_i",
+        r"H(p) \le \log n",
+    ),
     PAIR: (r"\mathbb E[Y \mid X] = a X", r"\mathbb E[\mathbb E[Y \mid X]] = 0"),
 }
 FALSE = {
@@ -72,7 +81,10 @@ FALSE = {
     ),
     DENSITIES: (r"\mathrm{KL}(q(z)\|p(z)) = \frac12(m^2 + s^2 + 1 - \log s^2)",),
     VECTOR: (r"\mathbb E[x^\top A x] = \mathrm{tr}(A\Sigma) - m^\top A m",),
+    NAMED_AFTER: (r"\mathbb E[x^\top A x] = \mathrm{tr}(A\Sigma) - m^\top A m",),
     COIN: (r"\mathrm{Var}(B) = p(1 + p)",),
+    WAIT: (r"\mathbb E[T \mid T > s] = \frac{1}{\lambda}",),
+    CHANCES: (r"H(p) \ge \log n", r"\mathrm{KL}(p\|q) \ge \log n"),
 }
 # Another way to write the parameters, dependent symbols or other meanings could make these true.
 OPEN = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from derivations.context.notes import last_status
+from derivations.context.notes import last_status, verdicts_of
 
 MEAN = "$\\bar{x} = \\frac{1}{n}\\sum_{i=1}^n x_i$. Then $\\sum_{i=1}^n (x_i - \\bar x)^2 = \\sum_{i=1}^n x_i^2"
 SQUARE = "$\\frac{d}{dv} (x-uv)^2 = "
@@ -61,3 +61,19 @@ def test_bars_around_a_square_matrix_are_its_determinant():
     text = "Let $A, B \\in \\mathbb{R}^{n \\times n}$. So "
     assert last_status(f"{text}$|AB| = |A||B|$.") == "holds"
     assert last_status(f"{text}$|A+B| = |A|+|B|$.") != "holds"
+
+
+def test_numbers_that_are_let_be_above_zero_stay_so_in_later_paragraphs():
+    for words in ("Let $a, b > 0$.", "Let $a > 0$ and $b > 0$ be given.", "We look at $ab$ with $a, b > 0$."):
+        assert last_status(f"{words}\n\nThen\n$$\n\\log(ab) = \\log a + \\log b\n$$\n") == "holds"
+        assert last_status(f"{words}\n\nThen\n$$\n\\log(a + b) = \\log a + \\log b\n$$\n") != "holds"
+    both = "Let $a > 0$.\n\nThen\n$$\n\\sqrt{a^2} = a\n$$\n\nFor $a < 0$ we have\n$$\n\\sqrt{a^2} = a\n$$\n"
+    assert last_status(both) != "holds"
+
+
+def test_an_invertible_matrix_is_any_matrix():
+    words = r"Let $A, B \in \mathbb R^{n\times n}$ be invertible."
+    assert last_status(f"{words}\n\nThen\n$$\n(AB)^{{-1}} = B^{{-1}}A^{{-1}}\n$$\n") == "holds"
+    assert verdicts_of(f"{words}\n\nThen\n$$\n(AB)^{{-1}} = A^{{-1}}B^{{-1}}\n$$\n")[-1].outcome != "depends_on_unread"
+    singular = words.replace("invertible", "singular")
+    assert verdicts_of(f"{singular}\n\nThen\n$$\nAB = BA\n$$\n")[-1].outcome == "depends_on_unread"

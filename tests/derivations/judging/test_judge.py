@@ -95,6 +95,13 @@ def test_indices_may_count_from_zero():
     assert found(r"\omega_k = 10000^{-3k/d}", inside).is_false
 
 
+def test_a_sum_that_says_where_it_begins_does_not_count_from_zero():
+    assert found(r"\sum_{i=1}^n i = \frac{n(n + 1)}{2}").is_true
+    assert found(r"\sum_{i=1}^n i = \frac{n(n - 1)}{2}").is_false
+    assert found(r"\sum_{i=0}^{n-1} i = \frac{n(n - 1)}{2}").is_true
+    assert not found(r"\sum_{i=0}^{n-1} i = \frac{n(n + 1)}{2}").is_true
+
+
 def test_a_letter_that_nobody_explains_may_be_any_number():
     finding = found(r"\eta x + \eta y = \eta (x + y)")
     assert finding.is_true

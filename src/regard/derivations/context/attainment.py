@@ -17,7 +17,6 @@ from typing import Any
 
 from regard.derivations.context.environment import readable
 from regard.derivations.context.formulas import JudgedStep, StatedRelation
-from regard.derivations.context.placing import outer_symbols
 from regard.derivations.context.review import ReviewedStep
 from regard.derivations.judging.findings import OpenBecause
 from regard.derivations.judging.judge import holds
@@ -35,6 +34,7 @@ from regard.derivations.notation.syntax import (
     Sum,
     Symbol,
     describe,
+    outer_symbols,
     walk,
 )
 from regard.derivations.notation.tokens import Token

@@ -16,7 +16,6 @@ from functools import cached_property
 from regard.core.errors import InputError
 from regard.derivations.context.descriptions import Description, described, listed_family, read_line, tokens_of
 from regard.derivations.context.formulas import Formula
-from regard.derivations.context.placing import outer_symbols
 from regard.derivations.judging.relations import spell
 from regard.derivations.judging.scope import CONSTANTS
 from regard.derivations.judging.setting import Assumption, Setting, Size, SymbolMeaning
@@ -40,6 +39,7 @@ from regard.derivations.notation.syntax import (
     Sum,
     Symbol,
     describe,
+    outer_symbols,
     symbols,
     walk,
 )
@@ -390,16 +390,26 @@ class _Section:
                     meaning = replace(self._declared_as(symbol, ("1", "1")), assume=assume)
                     found[describe(symbol)] = Declaration(meaning=meaning, why=f"a parameter of the {law.family} law")
         for left, law in self._drawn:
-            if is_of_a_number(law) and self._is_number_of_law(left):
-                meaning = self._declared_as(left, ("1", "1"))
+            shape = ("1", "1") if is_of_a_number(law) and self._is_number_of_law(left) else self._shape_of_mean(law)
+            if shape is not None and self._is_open(left):
+                meaning = self._declared_as(left, shape)
                 found.setdefault(meaning.key, Declaration(meaning=meaning, why=f"drawn from the {law.family} law"))
         return found
 
+    def _shape_of_mean(self, law: Distribution) -> tuple[str, str] | None:
+        """The shape of a random vector, where its mean is declared: x ∼ N(μ, Σ) with μ ∈ ℝ^d."""
+        shape = self._declared_shapes.get(describe(law.parameters[0])) if law.family == "normal" else None
+        return shape if shape is not None and shape[0] != "1" == shape[1] else None
+
     def _is_number_of_law(self, symbol: Symbol) -> bool:
         """True for a symbol that may be a number as a law has it: not declared or defined otherwise, no vector."""
-        key, name = describe(symbol), symbol.name
+        return self._is_open(symbol) and describe(symbol) not in self._vectors
+
+    def _is_open(self, symbol: Symbol) -> bool:
+        """True for a symbol that is not declared in an earlier section, nor defined, nor all members of a family."""
+        key = describe(symbol)
         is_taken = key in self.earlier or key in self.defined or key in self._size_names
-        return not is_taken and not (name in self.families and not symbol.subscripts) and key not in self._vectors
+        return not is_taken and not (symbol.name in self.families and not symbol.subscripts)
 
     @cached_property
     def _vectors(self) -> set[str]:

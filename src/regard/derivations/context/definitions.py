@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from regard.derivations.context.environment import Recognised, as_definition
-from regard.derivations.context.placing import outer_symbols
 from regard.derivations.judging.calculus import is_loss
 from regard.derivations.judging.findings import Finding, OpenBecause, true
 from regard.derivations.judging.judge import decide
@@ -28,6 +27,7 @@ from regard.derivations.notation.syntax import (
     Symbol,
     Transpose,
     describe,
+    outer_symbols,
     symbols,
 )
 from regard.derivations.notation.tokens import NotUnderstood, Token

@@ -9,6 +9,7 @@ from typing import Any
 from regard.derivations.context.formulas import Formula
 from regard.derivations.judging.setting import AnyLaw, Assumption, Kind, MomentLaw
 from regard.derivations.notation.parser import parse, split_outside
+from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import Distribution, Expression, Norm, Number, SetOf, Symbol, describe, walk
 from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
 from regard.derivations.reading.document import PLACEHOLDER, Document
@@ -62,6 +63,13 @@ _NORMAL = re.compile(
     rf"{any_of('mean_of')}\s*{_NUMBER}\W{{1,3}}(?:{any_of('conjunction')}\W)?{any_of('variance_of')}\s*{_NUMBER}",
     re.IGNORECASE,
 )
+_LET = re.compile(
+    rf"\b(?:{any_of('define')}|{any_of('where')}|{any_of('introduced_by')})\s+(?P<list>{_LIST})", re.IGNORECASE
+)
+_SIZE_IN_LINE = re.compile(
+    r"(?:\\mathbb\{?R\}?|ℝ|R)\^\{?([^}]+)\}?|(\w+\s*(?:×|x|\\times)\s*\w+)"
+    rf"|{any_of('length_of')}\s+(\w+)$"
+)
 _INDEPENDENT = re.compile(any_of("independent"), re.IGNORECASE)
 _DOTS = ("\\dots", "\\ldots", "\\cdots", "…", "...", ".")
 _WORDS = {"zero": "0", "one": "1"}
@@ -86,10 +94,11 @@ def described(document: Document, formulas: Sequence[Formula], start: int, end: 
 
 
 def read_line(name: str, text: str) -> Description | None:
-    """A line of a declarations file: X = "n×d matrix", R = "orthogonal d×d matrix", s = "number"."""
+    """A line of a declarations file: X = "n×d matrix", v = "vector of length d", s = "number"."""
     symbol = _symbol(tokenize(name))
-    size = re.search(r"(?:\\mathbb\{?R\}?|ℝ|R)\^\{?([^}]+)\}?|(\w+\s*(?:×|x|\\times)\s*\w+)", text)
-    shape = _shape(tokenize((size[1] or size[2]).replace("×", "\\times ").replace(" x ", "\\times "))) if size else None
+    size = _SIZE_IN_LINE.search(text)
+    sizes = next(filter(None, size.groups())) if size else ""
+    shape = _shape(tokenize(sizes.replace("×", "\\times ").replace(" x ", "\\times "))) if sizes else None
     nouns = [noun for noun in _KINDS if re.search(any_of(noun), text, re.IGNORECASE)]
     kind = _KINDS[nouns[0]] if nouns else None
     if symbol is None or (kind is None and shape is None):
@@ -128,6 +137,8 @@ class _Reader:
             if shape is not None and shape[1] != "1":
                 yield from self._descriptions(match, match["list"], shape=shape)
         yield from self._laws()
+        for match in _LET.finditer(self.text):
+            yield from self._positive(match)
         for match in _NORMAL.finditer(self.text):
             if (law := self._law(match, 2)) is not None:
                 yield from self._descriptions(match, PLACEHOLDER, law=Distribution("normal", (law.mean, law.variance)))
@@ -167,6 +178,19 @@ class _Reader:
             for symbol in _symbols_of(self.places[place]) if place in self.places else ():
                 line = self.document.place(self.offsets[place]).line
                 yield Description(symbol=symbol, why=f"the words of line {line}", at=self.offsets[place], **said)
+
+    def _positive(self, match: re.Match[str]) -> Iterator[Description]:
+        """The numbers that are let be above zero, let a, b > 0, and that no other relation lets be below it."""
+        chains = [chain for formula in self.places.values() for chain in formula.chains]
+        below = {_symbol(chain.sides[0]) for chain in chains if _is_at_zero(chain, "<", "≤")}
+        for place in range(match.start("list"), match.end("list")):
+            chains = self.places[place].chains if place in self.places else ()
+            for symbol in (_symbol(chain.sides[0]) for chain in chains if _is_at_zero(chain, ">")):
+                if symbol is not None and symbol not in below:
+                    line = self.document.place(self.offsets[place]).line
+                    why, assume = f"above zero in line {line}", (Assumption.POSITIVE,)
+                    at = self.offsets[place]
+                    yield Description(symbol=symbol, kind="number", shape=("1", "1"), assume=assume, why=why, at=at)
 
     def _size(self, match: re.Match[str]) -> tuple[str, str] | None:
         formula = self.places.get(match.start("size")) if match["size"] else None
@@ -215,6 +239,12 @@ class _Reader:
 def _assumed(words: str) -> tuple[Assumption, ...]:
     found = [each for name, each in _ASSUMED.items() if re.search(any_of(name), words, re.IGNORECASE)]
     return tuple(found[:1])
+
+
+def _is_at_zero(chain: Chain, *signs: str) -> bool:
+    """True for x > 0 and the like, with one of some signs."""
+    last = [token.text for token in chain.sides[-1]]
+    return len(chain.signs) == 1 and chain.signs[0].text in signs and last == ["0"]
 
 
 def _symbols_of(formula: Formula) -> Iterator[Symbol]:

@@ -21,7 +21,7 @@ from regard.derivations.judging.scope import CONSTANTS, Scope
 from regard.derivations.judging.setting import Setting
 from regard.derivations.notation.parser import parse_source
 from regard.derivations.notation.statements import first_chain
-from regard.derivations.notation.syntax import Expression, Symbol, children, describe
+from regard.derivations.notation.syntax import Expression, Symbol, children, describe, outer_symbols
 from regard.derivations.problems.problem import Problem, Question
 from regard.derivations.reading.document import Document
 from regard.derivations.reading.outline import outline
@@ -318,15 +318,6 @@ def _explaining_cost(symbol: Symbol, setting: Setting) -> float:
     if isinstance(found.member, Symbol) and found.member.name not in indices:
         return _UNKNOWN_SYMBOL
     return 0.0 if found.note is None else _OTHER_NAME
-
-
-def outer_symbols(node: Expression) -> Iterator[Symbol]:
-    """The symbols of a formula, without those that only stand in subscripts."""
-    if isinstance(node, Symbol):
-        yield node
-        return
-    for child in children(node):
-        yield from outer_symbols(child)
 
 
 def _design_cost(formula: Formula, question: Question) -> float:

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from regard.derivations.context.formulas import Formula, JudgedStep, plain
-from regard.derivations.context.placing import Placement, outer_symbols
+from regard.derivations.context.placing import Placement
 from regard.derivations.context.questions import DOCUMENT
 from regard.derivations.judging.findings import Finding, Note, NoteKind, OpenBecause, left_open
 from regard.derivations.judging.relations import spell
@@ -26,6 +26,7 @@ from regard.derivations.notation.syntax import (
     Symbol,
     Transpose,
     describe,
+    outer_symbols,
     symbols,
     walk,
 )

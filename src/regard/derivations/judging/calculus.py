@@ -39,10 +39,19 @@ def gradient_meaning(name: str, shape: tuple[int, int]) -> SymbolMeaning:
 
 
 def is_loss(node: Expression, scope: Scope) -> bool:
-    """True for a symbol of which nothing says how it depends on anything."""
+    """True for a symbol of which nothing says how it depends on anything: unknown, or no more than a number."""
     if not isinstance(node, Symbol) or node.subscripts or node.name in scope.setting.functions:
         return False
-    return scope.lookup(node) is None and scope.family(node.name) is None and not scope.is_constant(node)
+    found = scope.lookup(node)
+    if found is not None:
+        return scope.setting.is_own and _is_bare_number(found.meaning)
+    return scope.family(node.name) is None and not scope.is_constant(node)
+
+
+def _is_bare_number(meaning: SymbolMeaning) -> bool:
+    is_random = meaning.law is not None or meaning.variance is not None
+    is_said = bool(meaning.assume) or meaning.formula is not None or meaning.tends is not None
+    return meaning.is_number and meaning.index is None and not is_random and not is_said
 
 
 def losses_in(sides: Iterable[Expression], scope: Scope) -> Mapping[str, Loss]:
@@ -55,8 +64,9 @@ def losses_in(sides: Iterable[Expression], scope: Scope) -> Mapping[str, Loss]:
             continue
         seen.add(id(node))
         pending += children(node)
-        if isinstance(node, Derivative) and isinstance(node.bottom, Symbol) and is_loss(node.top, scope):
-            variables.setdefault(describe(node.top), {})[whole(node.bottom, scope)] = None
+        match node:
+            case Derivative(top=top, bottom=Symbol() as bottom) if bottom != top and is_loss(top, scope):
+                variables.setdefault(describe(top), {})[whole(bottom, scope)] = None
         found = (scope.lookup(node) or scope.lookup(Symbol(node.name))) if isinstance(node, Symbol) else None
         if found is not None and found.meaning.formula is not None:
             pending.append(found.meaning.formula)

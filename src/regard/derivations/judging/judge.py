@@ -67,6 +67,7 @@ from regard.derivations.notation.syntax import (
     Transpose,
     describe,
     mapped,
+    outer_symbols,
     symbols,
     walk,
 )
@@ -379,6 +380,8 @@ def _decide_readings(sides: Sides, scope: Scope) -> Finding:
     with ctx.workprec(PRECISION), np.errstate(all="ignore"):
         for read in readings(sides, scope):
             finding = _decide_reading(read, work, is_particular=sides.is_particular).with_notes(read.notes)
+            if finding.is_true and _begins_too_late(read.relation):
+                finding = Finding(kind="unknown", reason="True only if a sum from 0 begins with 1")
             if finding.is_true:
                 return _qualified(replace(finding, swaps=tuple(read.scope.swaps.items())), sides, scope)
             failures.append((finding, read))
@@ -387,6 +390,18 @@ def _decide_readings(sides: Sides, scope: Scope) -> Finding:
     is_ill_shaped = failure.kind == "ill-shaped"
     failure = replace(failure, explained_by=partial(_explanations, reads, is_ill_shaped=is_ill_shaped))
     return _open_if_unexplained(failure, read, scope) or _open_if_undeclared(failure, sides, scope)
+
+
+def _begins_too_late(relation: Relation) -> bool:
+    """True if a sum from 0 counts with its index, the i of Σ_{i=0}^n 2^i, and indices are read from 1."""
+    sums = (node for side in (relation.left, relation.right) for node in walk(side) if isinstance(node, BigOperator))
+    late = (
+        node.lower == Number(Fraction(0))
+        and not isinstance(node.upper, Infinity)
+        and any(describe(symbol) == node.index for symbol in outer_symbols(node.body))
+        for node in sums
+    )
+    return relation.convention.first_index != 0 and any(late)
 
 
 def _explanations(reads: Sequence[ReadRelation], *, is_ill_shaped: bool) -> list[Note]:

@@ -399,7 +399,10 @@ def _conventions(plain: Relation, scope: Scope) -> Iterator[tuple[Convention, No
 
 
 def _counts_with_indices(sides: Sequence[Expression], scope: Scope) -> bool:
-    """True if a free index also stands as a number: the k of 10000^{2k/d}."""
+    """True if a free index also stands as a number, the k of 10000^{2k/d}, unless a sum says where it begins."""
+    nodes = [node for side in sides for node in walk(side)]
+    if any(isinstance(node, BigOperator) and node.lower not in (None, _ZERO) for node in nodes):
+        return False
     found = [symbol for side in sides for symbol in symbols(side)]
     inside = {script for symbol in found for script in symbol.subscripts}
     bare = {symbol for symbol in found if not symbol.subscripts}

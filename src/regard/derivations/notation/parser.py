@@ -675,7 +675,7 @@ class _Parser:
             return self.divergence(bar)
         if text == "H" and self.is_at_bracket() and self.is_of_laws():
             arguments = tuple(map(_named_law, self.arguments()))
-            return Apply(_INFORMATION[len(arguments)], arguments) if len(arguments) in _INFORMATION else None
+            return self.information(_INFORMATION[len(arguments)], arguments) if len(arguments) in _INFORMATION else None
         if text in ("P", "\\Pr") and self.is_at_event():
             is_opaque = text.removeprefix("\\") in self.reading.opaque and not self.mentions_laws()
             return None if is_opaque else self.probability()
@@ -719,7 +719,12 @@ class _Parser:
         width = 1 if self.tokens[bar].text == "\\|" else 2
         first, second = self.tokens[begin:bar], self.tokens[bar + width : end]
         self.place = end + 1
-        return Apply("kl", (_named_law(self.whole(first)), _named_law(self.whole(second))))
+        return self.information("kl", (_named_law(self.whole(first)), _named_law(self.whole(second))))
+
+    def information(self, function: str, laws: tuple[Expression, ...]) -> Expression:
+        """An entropy or a divergence of laws, in the unit that the logarithms around it have."""
+        found, base = Apply(function, laws), self.reading.base
+        return found if base is None else Quotient(found, Apply("log", (Number(Fraction(base)),)))
 
     def is_of_laws(self) -> bool:
         """True if the bracket that follows lists distributions or random variables, and nothing else."""

@@ -291,6 +291,15 @@ def symbols(node: Expression) -> tuple[Symbol, ...]:
         return _remember(node, "_symbols", tuple(each for each in walk(node) if isinstance(each, Symbol)))
 
 
+def outer_symbols(node: Expression) -> Iterator[Symbol]:
+    """The symbols of a formula, without those that only stand in subscripts."""
+    if isinstance(node, Symbol):
+        yield node
+        return
+    for child in children(node):
+        yield from outer_symbols(child)
+
+
 def letters_in(node: Expression) -> tuple[str, ...]:
     """Every bare name that an expression depends on, those bound by a sum left out, sorted."""
     try:
