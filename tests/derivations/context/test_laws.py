@@ -83,7 +83,6 @@ FALSE = {
     VECTOR: (r"\mathbb E[x^\top A x] = \mathrm{tr}(A\Sigma) - m^\top A m",),
     NAMED_AFTER: (r"\mathbb E[x^\top A x] = \mathrm{tr}(A\Sigma) - m^\top A m",),
     COIN: (r"\mathrm{Var}(B) = p(1 + p)",),
-    WAIT: (r"\mathbb E[T \mid T > s] = \frac{1}{\lambda}",),
     CHANCES: (r"H(p) \ge \log n", r"\mathrm{KL}(p\|q) \ge \log n"),
 }
 # Another way to write the parameters, dependent symbols or other meanings could make these true.

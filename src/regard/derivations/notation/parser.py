@@ -65,7 +65,7 @@ from regard.derivations.notation.tokens import (
 )
 
 MAX_TOKENS = 3_000
-MAX_DEPTH = 60
+MAX_DEPTH = 50
 _MAX_DIGITS = 300
 _MOST_PLACES = 30
 _TIMES = frozenset({"\\cdot", "\\times", "*"})
