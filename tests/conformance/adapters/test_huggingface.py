@@ -98,3 +98,12 @@ def test_an_encoder_for_text_generation_decodes():
 def test_a_class_that_needs_token_ids_is_one_line():
     with pytest.raises(InputError, match="neither builds nor runs on embeddings"):
         adapt(hf("CpmAntForCausalLM"))
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome"),
+    [("GraniteMoeSharedForCausalLM", "holds"), ("GraniteMoeForCausalLM", "holds"), ("GptOssForCausalLM", "refuted")],
+)
+def test_documents_are_packed_without_a_cache(name, outcome):
+    # GPT-OSS makes its masks without positions: docs/zoo.md has it without Regard.
+    assert outcomes(adapt(hf(name)), "PACK") == {"PACK": outcome}
