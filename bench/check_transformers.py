@@ -21,8 +21,8 @@ from regard.conformance.requests import CheckRequest
 from regard.conformance.verdict import CheckReport
 from regard.core.errors import InputError
 
-# Refutations that are right, by class and law. `transformers_reproductions.py` shows strides and packed documents without
-# Regard, docs/zoo.md the window, docs/recurrences.md the states.
+# Refutations that are right, by class and law. `transformers_reproductions.py` shows strides and packed documents
+# without Regard, docs/zoo.md shows a window, docs/recurrences.md the states.
 _STRIDES = "it calls view() on states that may not be contiguous, which raises an error"
 _NO_PAST = "several tokens after a cache start from no state in its state-space layers"
 _ON_MODULES = "its recurrent state is kept on the modules, so that requests share it and a prompt of one token reads it"
