@@ -83,8 +83,9 @@ def test_classes_that_want_another_tiny_config_get_one(name):
     assert outcomes(subject, "CAUSAL", "CACHE") == dict.fromkeys(("CACHE", "CAUSAL"), "holds")
 
 
-def test_a_layer_that_carries_a_state_is_not_refuted_for_it():
-    subject = adapt(hf("FalconH1ForCausalLM"))
+@pytest.mark.parametrize("name", ["FalconH1ForCausalLM", "xLSTMForCausalLM"])
+def test_a_layer_that_carries_a_state_is_not_refuted_for_it(name):
+    subject = adapt(hf(name))
     assert subject.spec.positions is None
     found = outcomes(subject, "CONST", "GAP", "SUPPORT", "CAUSAL")
     assert found == {"CAUSAL": "holds", "CONST": "skipped", "GAP": "skipped", "SUPPORT": "skipped"}
