@@ -22,24 +22,41 @@ from regard.conformance.verdict import CheckReport
 from regard.core.errors import InputError
 
 # Refutations that are right, by class and law. `transformers_reproductions.py` shows strides and packed documents
-# without Regard, docs/zoo.md shows a window, docs/recurrences.md the states.
+# without Regard, docs/recurrences.md the states, docs/zoo.md the rest.
 _STRIDES = "it calls view() on states that may not be contiguous, which raises an error"
 _NO_PAST = "several tokens after a cache start from no state in its state-space layers"
 _ON_MODULES = "its recurrent state is kept on the modules, so that requests share it and a prompt of one token reads it"
 _LEAKS = "restarting positions do not separate documents: this class builds its mask without them"
 _NO_WINDOW = "the full pass ignores sliding_window, which the cache respects"
+_IN_PLACE = "it scales the caller's embeddings, or adds to them, in place"
+_NO_IMAGE = "after a cache, it puts an image's places before the mask even if there was no image"
+_BY_LENGTH = "its outputs depend on how many tokens follow, whatever these are"
+_LAST_CYCLES = "by design, all but the last of its cycles are left out of the gradient (L_bp_cycles)"
 _STRIDED = """
-    AXK1 AXK2 DeepseekV2 FlexOlmo Glm4Moe HunYuanMoEV1 KimiLinear MiniMax Mixtral NemotronH Olmoe Qwen3Moe Qwen3Next
-    Qwen3_5Moe
+    AXK1 AXK2 Afmoe AriaText Cohere2Moe DeepseekV2 Dots1 Ernie4_5_Moe ExaoneMoe FlexOlmo Glm4Moe Glm4MoeLite HYV3
+    HunYuanMoEV1 Inkling Jamba KimiLinear Kolibri1 Laguna LongcatFlash Mellum MiMoV2Flash MiniMax MiniMaxM2 MiniMaxM3VL
+    Mixtral NemotronH Olmoe Qwen2Moe Qwen3Moe Qwen3Next Qwen3_5Moe SolarOpen
 """.split()
-_LEAKING = "BioGpt Falcon GptOss OPT XGLM".split()
-KNOWN: dict[str, dict[str, str]] = {
-    **{f"{name}ForCausalLM": {"LAYOUT": _STRIDES} for name in _STRIDED},
-    **{f"{name}ForCausalLM": {"PACK": _LEAKS} for name in _LEAKING},
-    "JambaForCausalLM": {"LAYOUT": _STRIDES, "CACHE": _NO_PAST, "TRACE": _NO_PAST},
+_LEAKING = """
+    Afmoe BigBird BioGpt Camembert Data2VecText Electra Ernie Falcon GptOss MegatronBert OPT RoCBert Roberta
+    RobertaPreLayerNorm XGLM XLMRoberta XLMRobertaXL
+""".split()
+_OTHERS = {
+    "BertLMHeadModel": {"PACK": _LEAKS},
+    "CTRLLMHeadModel": {"PURE": _IN_PLACE},
+    "GitForCausalLM": {"PURE": _IN_PLACE, "CACHEPAD": _NO_IMAGE},
+    "HrmTextForCausalLM": {"GRAD": _LAST_CYCLES},
+    "JambaForCausalLM": {"CACHE": _NO_PAST, "TRACE": _NO_PAST},
     "MoshiForCausalLM": dict.fromkeys(("CACHE", "CACHEPAD", "SUPPORT"), _NO_WINDOW),
+    "OpenAIGPTLMHeadModel": {"LAYOUT": _STRIDES, "PACK": _LEAKS},
+    "ProphetNetForCausalLM": {"PAD": _BY_LENGTH, "MASKFORCE": _BY_LENGTH},
     "RecurrentGemmaForCausalLM": dict.fromkeys(("CACHE", "CACHEPURE", "REQUESTS", "TRACE"), _ON_MODULES),
 }
+_BY_LAW = {"LAYOUT": (_STRIDES, _STRIDED), "PACK": (_LEAKS, _LEAKING)}
+KNOWN: dict[str, dict[str, str]] = {name: dict(reasons) for name, reasons in _OTHERS.items()}
+for _law, (_reason, _names) in _BY_LAW.items():
+    for _name in _names:
+        KNOWN.setdefault(f"{_name}ForCausalLM", {})[_law] = _reason
 _FAILURES = ("refuted", "crashed", "timed out")
 
 
