@@ -47,8 +47,9 @@ def test_recurrent_chunked_and_cut_anywhere_agree(kind, length, size, cut, seed)
     np.testing.assert_allclose(chunked, y, atol=1e-12)
     np.testing.assert_allclose(end, state, atol=1e-12)
     cut = min(cut, length)
-    # What is the same for all tokens is not cut.
-    per_token = [each.shape[:2] == (BATCH, length) for each in inputs]
+    # What is the same for all tokens is not cut: it has the same shape for one more.
+    longer = drawn(kind, length + 1, np.random.default_rng(seed))
+    per_token = [each.shape != other.shape for each, other in zip(inputs, longer, strict=True)]
     first, last = (
         [each[:, part] if is_cut else each for each, is_cut in zip(inputs, per_token, strict=True)]
         for part in (slice(cut), slice(cut, None))

@@ -24,6 +24,10 @@ def _found_again(which: int = 0) -> TraceMove:
     return _move(CacheOperation.PREFIX, which, _NEARLY_ALL)
 
 
+def _changed(cut: int) -> TraceMove:
+    return TraceMove(operation=CacheOperation.PREFIX, amount=_NEARLY_ALL, source=PrefixSource.CHANGED, cut=cut)
+
+
 _BEGIN = _move(CacheOperation.START, amount=_LONG)
 _FILL = (_BEGIN, _grown(-1), _grown(-1), _grown(-1))
 # All that others can fill: they take what has become free, in whatever order.
@@ -63,6 +67,8 @@ _TRACES: tuple[tuple[TraceMove, ...], ...] = (
         for share in (_FORK, _found_again())
         for change in (_grown(1), _CROP, _RESET, _SWAP, _EVICT, _REJECT)
     ),
+    # What is looked up is as long as what is known, and begins with other tokens.
+    (_BEGIN, _grown(), _found_again(), _changed(_CUTS[0])),
     # What was overwritten or cut is looked up by its old tokens.
     (_BEGIN, _grown(), _found_again(), _CROP_OTHER, _grown(1), _found_again()),
     (_BEGIN, _grown(), _CROP, _grown(), _found_again(1)),

@@ -83,8 +83,9 @@ def test_classes_that_want_another_tiny_config_get_one(name):
     assert outcomes(subject, "CAUSAL", "CACHE") == dict.fromkeys(("CACHE", "CAUSAL"), "holds")
 
 
-def test_a_layer_that_carries_a_state_is_not_refuted_for_it():
-    subject = adapt(hf("FalconH1ForCausalLM"))
+@pytest.mark.parametrize("name", ["FalconH1ForCausalLM", "xLSTMForCausalLM"])
+def test_a_layer_that_carries_a_state_is_not_refuted_for_it(name):
+    subject = adapt(hf(name))
     assert subject.spec.positions is None
     found = outcomes(subject, "CONST", "GAP", "SUPPORT", "CAUSAL")
     assert found == {"CAUSAL": "holds", "CONST": "skipped", "GAP": "skipped", "SUPPORT": "skipped"}
@@ -98,3 +99,12 @@ def test_an_encoder_for_text_generation_decodes():
 def test_a_class_that_needs_token_ids_is_one_line():
     with pytest.raises(InputError, match="neither builds nor runs on embeddings"):
         adapt(hf("CpmAntForCausalLM"))
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome"),
+    [("GraniteMoeSharedForCausalLM", "holds"), ("GraniteMoeForCausalLM", "holds"), ("GptOssForCausalLM", "refuted")],
+)
+def test_documents_are_packed_without_a_cache(name, outcome):
+    # GPT-OSS makes its masks without positions: docs/zoo.md has it without Regard.
+    assert outcomes(adapt(hf(name)), "PACK") == {"PACK": outcome}

@@ -106,7 +106,7 @@ def _run_once(model: Any) -> None:
     import torch
 
     width = model.config.get_text_config(decoder=True).hidden_size
-    options = {"use_cache": False} if "use_cache" in _forward_names(type(model)) else {}
+    options = {"use_cache": False} if _takes_use_cache(type(model)) else {}
     with torch.no_grad():
         found = first_output(model.eval()(inputs_embeds=torch.randn(1, 3, width), **options))
     if tuple(found.shape[:2]) != (1, 3):
@@ -259,7 +259,7 @@ class HuggingFaceModel(TorchLayer):
             if "attention_mask" not in given and (steps > 0).all() and (steps > 1).any():
                 # Without a mask, transformers takes every gap for the border between two documents.
                 given["attention_mask"] = positions.new_ones(x.shape[:2])
-        if "use_cache" in _forward_names(type(self.module)):
+        if _takes_use_cache(type(self.module)):
             given.setdefault("use_cache", False)
         with quiet_transformers():
             return self.module(inputs_embeds=x, **given)
@@ -353,6 +353,13 @@ def quiet_transformers() -> Iterator[None]:
 def _forward_names(kind: type) -> tuple[str, ...]:
     """What the parameters of a module's `forward` are called."""
     return tuple(inspect.signature(kind.forward).parameters)[1:]
+
+
+@functools.cache
+def _takes_use_cache(kind: type) -> bool:
+    """True if `use_cache` is named, or passed on to the model inside; with a cache, no documents are kept apart."""
+    parameters = inspect.signature(kind.forward).parameters.values()
+    return any(each.name == "use_cache" or each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
 
 
 class _AttentionDone(Exception):

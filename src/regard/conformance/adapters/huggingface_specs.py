@@ -95,7 +95,9 @@ VARIANTS: tuple[dict[str, Any], ...] = (
     },
 )
 # Parts of the names of modules and kinds of layers that carry a state from token to token.
-_RECURRENT = ("mamba", "deltanet", "recurrent", "linear_attention", "linearattention", "rwkv", "shortconv", "lightning")
+_RECURRENT = """
+    mamba deltanet recurrent linear_attention linearattention rwkv shortconv lightning lstm
+""".split()
 _POSITIONS = {
     **dict.fromkeys(("gpt2", "gpt_bigcode", "opt", "bart", "bert", "roberta", "xlm-roberta", "electra"), "learned"),
     **dict.fromkeys(("data2vec-text", "xlm-roberta-xl", "xmod", "roberta-prelayernorm"), "learned"),
