@@ -474,9 +474,10 @@ class QuestionJudge:
         if bound is not None and bound.scope is not None:
             self._defined_in[describe(left)] = statement.within.formula.start
         is_only = name not in self._settled and clause.role in _TENTATIVE
-        is_design = bound is not None and bound.role is Role.DESIGN
-        if is_aside or (is_design and (is_only or clause.role is Role.POSSIBILITY)):
-            self._trial = self._trial or (trial if is_trial or is_aside else None)
+        if is_aside:
+            self._trial = self._trial or trial
+        if bound is not None and bound.role is Role.DESIGN and (is_only or clause.role is Role.POSSIBILITY):
+            self._trial = self._trial or (trial if is_trial else None)
             return bound
         if bound is None or not (is_trial or (bound.finding.is_false and not clause.role.is_claim)):
             return bound
