@@ -10,13 +10,13 @@ TESTS = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize(
-    ("name", "least_right", "least_caught"), [("careless_homework", 0.96, 0.57), ("careless_notes", 1.0, 0.1)]
+    ("name", "least_right", "least_caught"), [("careless_homework", 0.96, 0.55), ("careless_notes", 1.0, 0.1)]
 )
 def test_nearly_every_refutation_is_right_and_slips_are_caught(
     python: Callable, name: str, least_right: float, least_caught: float
 ) -> None:
-    """In a process of its own: signatures that are executed make a judge ten times as slow."""
-    run = python("-m", "derivations.careless", name, PYTHONPATH=f"{TESTS.parent / 'src'}:{TESTS}")
+    """One document in three, in a process of its own: signatures that are executed make a judge ten times as slow."""
+    run = python("-m", "derivations.careless", name, "3", PYTHONPATH=f"{TESTS.parent / 'src'}:{TESTS}")
     assert run.returncode == 0, run.stderr
     score = json.loads(run.stdout)
     num_refuted = score["num_right"] + len(score["false_alarms"])
