@@ -21,12 +21,12 @@ from regard.derivations.judging.indices import (
     ranges,
     satisfies,
 )
+from regard.derivations.judging.infinite_sums import sum_to_infinity
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.laws import Bound, ValuedLaw, cross_entropy
 from regard.derivations.judging.probability import RandomNumber, RandomPart, centred_product, random_numbers
 from regard.derivations.judging.quadrature import over_interval
 from regard.derivations.judging.scope import FoundSymbol, Scope, UnknownSymbol, split_digits
-from regard.derivations.judging.series import sum_to_infinity
 from regard.derivations.judging.setting import AnyLaw, Assumption, MomentLaw, SymbolMeaning
 from regard.derivations.judging.values import BALLS, ORDERS, Arithmetic, IllShaped, Value, Work, add, inner, multiply
 from regard.derivations.notation.syntax import (

@@ -29,8 +29,8 @@ from regard.derivations.reading.document import (
     range_at,
 )
 from regard.derivations.reading.enumerators import ROMANS, Enumerator, letter, normalized, parse_enumerator, roman
+from regard.derivations.reading.part_marks import Mark, named_part, series_marks
 from regard.derivations.reading.phrases import any_of
-from regard.derivations.reading.series import Mark, named_part, series_marks
 
 # -- titles ------------------------------------------------------------------------------------------------------------
 _EDGES = " \t*_#:：{}-–—\\"

@@ -4,7 +4,7 @@ import pytest
 
 from regard.derivations.reading.files import read_text
 from regard.derivations.reading.outline import outline
-from regard.derivations.reading.series import named_part, series_marks
+from regard.derivations.reading.part_marks import named_part, series_marks
 
 STYLES = [
     "--- {} ---\n\n",
