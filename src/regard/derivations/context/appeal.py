@@ -60,6 +60,7 @@ class Appeal:
     written: Mapping[str, Expression] = field(default_factory=dict)
     values: tuple[Chain, ...] = ()
     is_strict: bool = False
+    is_explaining: bool = True
 
     def decide(self, sides: Sides, last: LastSide) -> Finding:
         """The finding on a claim; beside a query that is only tried, it may be about the one before."""
@@ -133,7 +134,7 @@ class Appeal:
 
     def _correctable(self, failure: Finding, sides: Sides) -> Finding:
         """A failure as it is read, or else in another reading in which a small change would correct it."""
-        if not self.clause.role.is_claim:
+        if not (self.clause.role.is_claim and self.is_explaining):
             return failure
         failure = shown(failure)
         others = () if failure.is_correctable else map(shown, self._findings_elsewhere(sides))

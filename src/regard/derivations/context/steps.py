@@ -163,6 +163,7 @@ class QuestionJudge:
     _size_relations: dict[str, SymbolMeaning] = field(init=False, default_factory=dict)
     _gradient_names: GradientNames | None = field(init=False, default=None)
     _supposed: set[str] = field(init=False, default_factory=set)
+    _is_explaining: bool = field(init=False, default=True)
 
     def __post_init__(self) -> None:
         self._base = Scope(setting=self.question.setting, neighbours=_neighbours(self.problem, self.question))
@@ -276,13 +277,18 @@ class QuestionJudge:
         return replace(self.scope, own={**other.intended.own, **written})
 
     def judge_for(self, author: Scope, formula: FormulaInContext, last: LastSide | None) -> list[JudgedStep]:
-        """The findings on a formula of another question, in the author's environment over this question's symbols."""
+        """The findings on a formula of another question, in the author's environment over this question's symbols.
+
+        What fails here too is reported as the first question found it, so no failure is explained.
+        """
         before = self.scope, self.last, self._design_findings, self._trial, list(self.offered)
+        self._is_explaining = False
         if self._author_here is None or self._author_here[0] is not author:
             self._author_here = author, replace(author, setting=self.question.setting)
         self.scope, self.last = self._author_here[1], last
         steps = self.judge(formula)
         self.scope, self.last, self._design_findings, self._trial, self.offered = before
+        self._is_explaining = True
         return steps
 
     def _judge_chain(self, statement: Statement) -> list[JudgedStep]:
@@ -368,7 +374,8 @@ class QuestionJudge:
             if has_unit and found.finding.is_false:
                 doubt = left_open(OpenBecause.DOUBTFUL, "Looks wrong if its units are meant as they are written")
                 return replace(found, finding=doubt)
-            return replace(found, finding=shown(found.finding))
+            is_done = found.finding.is_false and not self._is_explaining
+            return found if is_done else replace(found, finding=shown(found.finding))
         except NotUnderstood as error:
             is_definition = self._forget(last, sign) and self._is_inferred and role.is_claim
             if self._is_inferred and role.is_claim and sign == "∈":
@@ -760,6 +767,7 @@ class QuestionJudge:
             written=self._written,
             values=tuple(self.values),
             is_strict=self.is_strict,
+            is_explaining=self._is_explaining,
         )
 
     def _before_trial(self, statement: Statement) -> Scope | None:

@@ -65,7 +65,7 @@ def correction(
     for changed, words in islice(_changed(relation, scope), _MOST_TRIED):
         if is_ill_shaped and _has_less(changed, relation):
             continue
-        if mapped(changed.left, _undone) != mapped(changed.right, _undone) and is_true(changed):
+        if is_true(changed) and mapped(changed.left, _undone) != mapped(changed.right, _undone):
             return words
     return None
 

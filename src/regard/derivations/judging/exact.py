@@ -71,6 +71,17 @@ def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
     )
 
 
+def differs_clearly(instances: Instances) -> bool:
+    """True if both sides of an = are far apart in floats for some input: rounding cannot be the reason."""
+    for instance in _random_instances(instances):
+        for pair in instances.pairs(instance, FLOATS):
+            left, right = pair.aligned()
+            scale = max(np.abs(left.array).max(initial=_FLOOR), np.abs(right.array).max(initial=_FLOOR))
+            if np.isfinite(scale) and bool(np.any(np.abs(left.array - right.array) > _BLUR * scale)):
+                return True
+    return False
+
+
 def _random_instances(instances: Instances) -> Iterator[Instance]:
     """Instances of two sizes; an inequality may fail for a few inputs only, so it is tried on more, and larger ones."""
     if instances.relation.sign not in ORDERS:

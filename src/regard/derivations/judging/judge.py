@@ -13,7 +13,13 @@ from flint import ctx
 from regard.derivations.judging.calculus import losses_in
 from regard.derivations.judging.corrections import correction
 from regard.derivations.judging.evaluator import Evaluator
-from regard.derivations.judging.exact import UndefinedSide, decide_exact, decide_printed, holds_decimals
+from regard.derivations.judging.exact import (
+    UndefinedSide,
+    decide_exact,
+    decide_printed,
+    differs_clearly,
+    holds_decimals,
+)
 from regard.derivations.judging.explanations import explanations
 from regard.derivations.judging.findings import (
     CORRECTIONS,
@@ -37,6 +43,7 @@ from regard.derivations.judging.relations import (
     Instances,
     ReadRelation,
     Relation,
+    SharedInputs,
     Sides,
     readings,
     spell,
@@ -415,18 +422,47 @@ def _explanations(reads: Sequence[ReadRelation], *, is_ill_shaped: bool) -> list
         return notes
     work = Work(left=_WORK_ON_CORRECTIONS)
     for read in reads[:_MOST_CORRECTED]:
-        change = correction(read.relation, read.scope, partial(_is_true, read, work), is_ill_shaped=is_ill_shaped)
+        change = _correction(read, work, is_ill_shaped=is_ill_shaped)
         if change is not None:
             return [*notes, NoteKind.CORRECTED.note(change)]
     return notes
 
 
-def _is_true(read: ReadRelation, work: Work, relation: Relation) -> bool:
+def _correction(read: ReadRelation, work: Work, *, is_ill_shaped: bool) -> str | None:
+    """What would make a relation true under one reading; its premises are looked at once for all changes."""
     try:
+        taken = under_premises(read)
+    except NotUnderstood:
+        return None
+    has_decimals = holds_decimals(Instances(scope=taken.scope, relation=taken.relation))
+    is_true = partial(_is_true, taken, work, None if has_decimals else SharedInputs())
+    return correction(taken.relation, taken.scope, is_true, is_ill_shaped=is_ill_shaped)
+
+
+def _is_true(read: ReadRelation, work: Work, shared: SharedInputs | None, relation: Relation) -> bool:
+    """Whether a changed relation is true; nearly none is, so it must first survive a quick look, decimals aside."""
+    quick = Instances(scope=read.scope, relation=relation, work=work, shared=shared)
+    try:
+        if shared is not None and not _may_be_true(quick):
+            return False
         finding = _decide_reading(replace(read, relation=relation), work)
     except (ArithmeticError, ValueError, TypeError, LookupError):
         return False
     return finding.is_true and not finding.is_approximation_meant
+
+
+def _may_be_true(instances: Instances) -> bool:
+    """False if both sides of an = or ≈ clearly differ, for some input or in the limit, or cannot be evaluated."""
+    sign = instances.relation.sign
+    is_special = any(isinstance(side, Extremum | Infinity) for side in instances.sides)
+    if sign not in ("=", "≈", "→") or is_special:
+        return True
+    try:
+        if sign == "=":
+            return not differs_clearly(instances)
+        return not instances.regime or not stay_apart(instances)
+    except (UnknownSymbol, NotUnderstood, IllShaped):
+        return False
 
 
 def _qualified(finding: Finding, sides: Sides, scope: Scope) -> Finding:

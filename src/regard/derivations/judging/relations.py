@@ -94,13 +94,22 @@ class Pair(NamedTuple):
             raise error from None
 
 
+@dataclass(frozen=True)
+class SharedInputs:
+    """What versions of one relation share: inputs, and evaluators that remember the parts which a change leaves."""
+
+    instances: dict[Any, Instance] = field(default_factory=dict)
+    evaluators: dict[Any, list[tuple[Evaluator, Mapping[str, int]]]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Instances:
-    """The instances of a relation in its scope."""
+    """The instances of a relation in its scope; versions of one relation may share theirs."""
 
     scope: Scope
     relation: Relation
     work: Work = field(default_factory=Work)
+    shared: SharedInputs | None = None
 
     @property
     def sides(self) -> tuple[Expression, Expression]:
@@ -137,6 +146,32 @@ class Instances:
 
     def pairs(self, instance: Instance, arithmetic: Arithmetic) -> Iterator[Pair]:
         """Both sides for each telling assignment of the free indices; a member that is out of range is passed over."""
+        missing: OutOfRange | None = None
+        is_empty = True
+        for at, indices in self._places(instance, arithmetic):
+            try:
+                left, right = at(self.relation.left), at(self.relation.right)
+            except OutOfRange as error:
+                missing = error
+                continue
+            except IllShaped as error:
+                error.notes = tuple(at.notes)
+                raise
+            is_empty = False
+            yield Pair(left, right, indices, tuple(at.notes))
+        if is_empty and missing is not None:
+            raise missing
+
+    def _places(self, instance: Instance, arithmetic: Arithmetic) -> list[tuple[Evaluator, Mapping[str, int]]]:
+        """An evaluator for each telling assignment of the free indices."""
+        if self.shared is None:
+            return self._evaluators(instance, arithmetic)
+        places, key = self.shared.evaluators, (id(instance), arithmetic)
+        if key not in places:
+            places[key] = self._evaluators(instance, arithmetic)
+        return places[key]
+
+    def _evaluators(self, instance: Instance, arithmetic: Arithmetic) -> list[tuple[Evaluator, Mapping[str, int]]]:
         convention = self.relation.convention
         evaluator = Evaluator(
             scope=self.scope,
@@ -156,22 +191,7 @@ class Instances:
         )
         if not chosen:
             raise NotUnderstood("No index satisfies the stated conditions.")
-        missing: OutOfRange | None = None
-        is_empty = True
-        for indices in chosen:
-            at = evaluator.at(**indices) if indices else evaluator
-            try:
-                left, right = at(self.relation.left), at(self.relation.right)
-            except OutOfRange as error:
-                missing = error
-                continue
-            except IllShaped as error:
-                error.notes = tuple(evaluator.notes)
-                raise
-            is_empty = False
-            yield Pair(left, right, indices, tuple(evaluator.notes))
-        if is_empty and missing is not None:
-            raise missing
+        return [(evaluator.at(**indices) if indices else evaluator, indices) for indices in chosen]
 
     def leads(self, instance: Instance) -> np.ndarray:
         """For each draw how far the premises of the relation (γ > 1) are met: the least lead, above 0 if all are.
@@ -193,6 +213,18 @@ class Instances:
 
         `larger` takes larger sizes.
         """
+        if self.shared is None:
+            return self._base(larger, changes)
+        known = self.shared.instances
+        key = (
+            larger,
+            *((name, tuple(value.items()) if name == "driven" else value) for name, value in changes.items()),
+        )
+        if key not in known:
+            known[key] = self._base(larger, changes)
+        return known[key]
+
+    def _base(self, larger: int, changes: Mapping[str, Any]) -> Instance:
         instance = self.unconditional(larger=larger, **changes)
         return self._picked(instance) if self.relation.premises else instance
 
