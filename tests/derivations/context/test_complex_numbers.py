@@ -35,3 +35,10 @@ def test_a_number_below_a_name_is_its_argument():
     assert last_status(f"{rotation}. So $R_m^\\top R_n = R_{{n-m}}$.") == "holds"
     assert last_status(f"{rotation}. So $R_m^\\top R_n = R_{{m-n}}$.") != "holds"
     assert last_status("$z_t=e^{i\\omega t}$. So $\\mathrm{Re}(z_s\\overline{z_t})=\\cos(\\omega(s-t))$.") == "holds"
+
+
+@pytest.mark.parametrize(("sign", "holds"), [("-", True), ("+", False)])
+def test_an_i_beside_a_conjugate_is_no_real_number(sign, holds):
+    product, conjugate = "e^{ix}u\\overline{e^{iy}w}", "u\\overline{w}"
+    claim = f"\\mathrm{{Re}}({product}) = \\mathrm{{Re}}(e^{{i(x{sign}y)}}{conjugate})"
+    assert (last_status(f"So ${claim}$.") == "holds") is holds

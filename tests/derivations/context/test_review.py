@@ -220,3 +220,8 @@ def test_a_transposed_letter_that_nothing_explains_is_no_number():
 def test_a_computed_subscript_may_count_from_zero():
     steps = judged("2b.ii", r"Here $\omega_{d/2-1} = 10000^{-(d-2)/d}$.")
     assert all(step.status != "refuted" for step in steps)
+
+
+def test_what_a_rotation_is_computed_from_counts_from_nowhere():
+    assert last("3g.ii", r"So $R_{t_1}^\top R_{t_2} = R_{t_2 - t_1}$.").status == "holds"
+    assert last("3g.ii", r"So $R_{t_1}^\top R_{t_2} = R_{t_1 - t_2}$.").status == "refuted"

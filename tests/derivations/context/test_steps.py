@@ -158,3 +158,14 @@ def test_a_condition_that_makes_two_sizes_equal_leaves_its_clause_open():
     step = last("1b.subspace", r"In the special case $m = d$ we have $AA^\top = I$.")
     assert (step.status, step.outcome) == ("undecided", "supposition")
     assert last("1b.subspace", r"We have $AA^\top = I$.").status == "refuted"
+
+
+def test_weights_have_derivatives_by_the_scores_that_their_definition_spells_out():
+    def status(variable: str, slope: str) -> str:
+        scores = r"Let $r_i = k_i^\top q$ be the scores."
+        return last("1b", DESIGN, scores, rf"So $\frac{{\partial\alpha_a}}{{\partial r_{variable}}} = {slope}$.").status
+
+    assert status("b", r"-\alpha_a\alpha_b") == "holds"
+    assert status("b", r"\alpha_a\alpha_b") == "refuted"
+    assert status("a", r"\alpha_a(1 - \alpha_a)") == "holds"
+    assert status("a", r"\alpha_a(1 + \alpha_a)") == "refuted"

@@ -48,10 +48,24 @@ def corrected(source: str, question: str = "1") -> str | None:
         (r"(P X)^\top = P X^\top", "the transpose of the whole product"),
         (r"\sum_i k_i^\top k_i = d", "n instead of d"),
         (r"\sin(y + x) = \sin x + y", "all terms inside the sin"),
+        ("(n - 2) x + 0 y = x", "a factor n − 2"),
+        (r"\sum_i k_i^\top k_i + x = 1 + x", "a factor n"),
+        (r"A^\top A u = A u", "a factor A"),
+        (r"P X X^\top P^\top + 0 I = P^\top X X^\top P", "P and its transpose exchanged"),
+        ("e^x e^y = e^{x y}", "a sum instead of a product"),
+        ("(e^x)^y = e^{x + y}", "a product instead of a sum"),
+        (r"P X A = X P A", "two factors exchanged"),
+        (r"P^\top \mathbf 1 = I", "a vector of ones instead of I"),
+        (r"y + \sqrt2 = y + 1", "a factor √2"),
     ],
 )
 def test_a_slip_of_each_kind_is_corrected(source, words):
     assert corrected(source) == words
+
+
+def test_a_correction_may_leave_out_a_noise_that_vanishes_but_nothing_that_matters_until_a_scale_is_large():
+    assert corrected(r"x \beta^2 + \sqrt\alpha y = x \beta") == "a square"
+    assert corrected(r"\frac{e^\beta}{2e^\beta + x} = \frac13 + 0 y") is None
 
 
 def test_a_conjugate_may_be_missing_or_too_much():

@@ -111,9 +111,31 @@ def test_a_letter_that_nobody_explains_may_be_any_number():
 
 def test_a_slip_of_text_recognition_is_never_refuted():
     keys = scope("1b")
-    assert found(r"k_a^\top k_b = D", keys).is_true
-    assert found(r"k_a^\top k_a = D", keys).kind == "not understood"
+    assert found(r"k_a^\top k_b = O", keys).is_true
+    assert found(r"k_a^\top k_a = O", keys).kind == "not understood"
     assert found(r"k_a^\top k_a = 0", keys).is_false
+
+
+def test_a_letter_that_only_resembles_zero_makes_nothing_true():
+    assert found(r"3 D = 5 D", scope("1b")).kind == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        (r"\beta\gamma \sim N(\beta, \frac12\beta^2)", "true"),
+        (r"\beta\gamma - y \sim \mathcal N(\beta - y, \frac{\beta^2}{2})", "true"),
+        (r"\gamma + \sqrt\alpha u^\top \rho \sim N(1, \frac12)", "approximate"),
+        (r"\beta\gamma \sim N(\beta, \frac12\beta)", "false"),
+        (r"\beta\gamma \sim N(0, \frac12\beta^2)", "false"),
+        (r"\beta\gamma \sim N(\beta, \frac{\beta}{\sqrt2})", "unknown"),  # maybe a deviation
+        (r"\gamma^2 \sim N(1, \frac12)", "not understood"),
+        (r"\mathrm{std}(\beta\gamma) = \frac{\beta}{\sqrt2}", "true"),
+        (r"\operatorname{sd}(\gamma) = \frac12", "false"),
+    ],
+)
+def test_a_normal_law_is_claimed_by_its_mean_and_its_variance(source, kind):
+    assert found(source).kind == kind
 
 
 @pytest.mark.parametrize("source", [r"x \sim y", r"x \propto y", r"x \gg y", r"x \in S"])

@@ -42,6 +42,17 @@ def with_imaginary_unit(sides: Sides, scope: Scope) -> Scope | None:
     return _with_complex_letters(wider, expressions) if is_conjugated else wider
 
 
+def is_surely_complex(sides: Sides, scope: Scope) -> bool:
+    """True if a relation conjugates or takes a part, and writes an i with it that nothing declares: Re(e^{iφ} z̄)."""
+    if scope.setting.is_complex or _UNIT.name in scope.own or _UNIT.name in scope.setting.free:
+        return False
+    try:
+        nodes = [node for side in sides.expressions(scope) for node in walk(side)]
+    except NotUnderstood:
+        return False
+    return _UNIT in nodes and any(map(_is_complex_part, nodes)) and not _is_index(nodes)
+
+
 def _is_index(nodes: Sequence[Expression]) -> bool:
     """True if i stands below a symbol or a sum, and so is no number."""
     scripts = (each for node in nodes if isinstance(node, Symbol) for each in node.subscripts)
@@ -71,7 +82,8 @@ def _letter_of(meaning: SymbolMeaning) -> str:
 
 def _complex_setting(setting: Setting) -> Setting:
     free = {letter: over for letter, over in setting.free.items() if letter != _UNIT.name}
-    return replace(setting, is_complex=True, free=free)
+    declared = {key: meaning for key, meaning in setting.symbols.items() if key != _UNIT.name}
+    return replace(setting, is_complex=True, free=free, symbols=declared)
 
 
 def _reaches_unit(sides: Sequence[Expression], scope: Scope) -> bool:

@@ -257,7 +257,8 @@ def _unexplained_part(item: ReviewedStep, question: Question) -> str | None:
         if not isinstance(inner, Symbol):
             continue
         parts = (part for part in inner.subscripts if isinstance(part, Sum | Product | Quotient))
-        is_computed = inner not in _asked_symbols(question) and any(
+        is_argument = inner.name in question.setting.functions  # the s − t of R_{s − t}, which counts from nowhere
+        is_computed = not (is_argument or inner in _asked_symbols(question)) and any(
             symbol.name not in question.setting.fixed for part in parts for symbol in symbols(part)
         )
         is_known = (

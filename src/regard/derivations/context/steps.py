@@ -9,7 +9,7 @@ from itertools import islice, pairwise, product
 from regard.derivations.context.adjoints import GradientNames, gradient_names
 from regard.derivations.context.appeal import Appeal, LastSide
 from regard.derivations.context.clauses import Clause
-from regard.derivations.context.complex_numbers import with_imaginary_unit
+from regard.derivations.context.complex_numbers import is_surely_complex, with_imaginary_unit
 from regard.derivations.context.declarations import SectionSymbols, without_symbols
 from regard.derivations.context.definitions import as_own_statement, as_value
 from regard.derivations.context.designs import bind, judge_designs, open_symbol, scaled, solved
@@ -674,7 +674,8 @@ class QuestionJudge:
             premises=premises.relations,
             is_particular=premises.is_particular,
         )
-        finding = self._appeal(premises.scope, statement).decide(sides, last)
+        scope = with_imaginary_unit(sides, premises.scope) if is_surely_complex(sides, premises.scope) else None
+        finding = self._appeal(scope or premises.scope, statement).decide(sides, last)
         if sides.sign == "→" and not self._is_driven(sides):
             finding = replace(_never_false(finding), reason="Nothing tends anywhere here, so this is no limit")
             if self._is_inferred and clause.role.is_claim:
@@ -690,7 +691,8 @@ class QuestionJudge:
             return Recognised(role=Role.ASSERTION, finding=left_open(OpenBecause.DOUBTFUL, doubt, finding.notes))
         if is_driven_elsewhere(statement.within.formula.source.text, self.scope):
             return Recognised(role=Role.ASSERTION, finding=_never_false(finding))
-        return Recognised(role=Role.ASSERTION, finding=_under(premises, finding))
+        is_of_numbers = all(map(_is_plain, sides.expressions(self.scope)))
+        return Recognised(role=Role.ASSERTION, finding=finding if is_of_numbers else _under(premises, finding))
 
     def _put_in(self, sides: Sides, finding: Finding) -> None:
         """Remember what a symbol was given that it is not, so that what only follows from this is no other slip."""
@@ -735,7 +737,7 @@ class QuestionJudge:
         )
         if _is_plain(right) and (is_equation if is_zero else any(name not in self.scope.own for name in reached)):
             return "Looks wrong unless its symbols have particular values here"
-        used = {symbol.name for side in (left, right) for symbol in symbols(side)}
+        used = {symbol.name for side in (left, right) for symbol in symbols(side)}.difference(CONSTANTS)
         place = statement.within.formula.start
         is_linked = statement.clause.is_concluded or any(self._defined_in.get(name) == place for name in reached)
         is_first = sides.left == statement.chain.sides[0]

@@ -5,12 +5,24 @@ those by the variables before them follow.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import SymbolMeaning
-from regard.derivations.notation.syntax import Derivative, Expression, Inner, Sum, Symbol, children, describe
+from regard.derivations.notation.syntax import (
+    Derivative,
+    Expression,
+    Inner,
+    Product,
+    Sum,
+    Symbol,
+    children,
+    describe,
+    letters_in,
+    mapped,
+    renamed,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +91,34 @@ def whole(variable: Symbol, scope: Scope) -> Symbol:
     is_member = scope.family(variable.name) is not None and not scope.knows(bare)
     is_entry = not scope.knows(variable) and scope.knows(bare)
     return bare if variable.subscripts and (is_member or is_entry) else variable
+
+
+def in_terms_of(variable: Symbol, top: Expression, scope: Scope) -> Scope | None:
+    """The scope in which definitions name a variable that they spell out: softmax weights by their scores z_i = k_iᵀq.
+
+    None if the top depends on the variable as it is, or does not spell it out either.
+    """
+    found = scope.lookup(variable)
+    formula = found.meaning.formula if found is not None else None
+    if found is None or formula is None or not isinstance(formula, Product | Sum):
+        return None
+    meaning = found.meaning
+    if meaning.key in scope.with_meaning(replace(meaning, formula=None)).reach(top):
+        return None
+
+    def named(node: Expression) -> Expression:
+        letters = letters_in(node) if meaning.index and type(node) is type(formula) else ()
+        for letter in letters:
+            if node == renamed(formula, {meaning.index or "": letter}):
+                return Symbol(meaning.name, (Symbol(letter),))
+        return Symbol(meaning.name) if node == formula else node
+
+    own = dict(scope.own)
+    for key in scope.reach(top) & scope.meanings.keys():
+        spelt = scope.meanings[key]
+        if spelt.formula is not None and (changed := mapped(spelt.formula, named)) != spelt.formula:
+            own[key] = replace(spelt, formula=changed)
+    return replace(scope, own=own) if own != scope.own else None
 
 
 def _loss(name: str, variables: tuple[Symbol, ...], scope: Scope) -> Loss:

@@ -22,6 +22,7 @@ from regard.derivations.notation.syntax import (
     Label,
     Negative,
     Number,
+    Ones,
     Power,
     Product,
     Quotient,
@@ -30,6 +31,7 @@ from regard.derivations.notation.syntax import (
     Transpose,
     describe,
     mapped,
+    outer_symbols,
     renamed,
     symbols,
     walk,
@@ -37,6 +39,7 @@ from regard.derivations.notation.syntax import (
 
 _MOST_TRIED = 600
 _MOST_NODES = 80
+_PAIR = 2
 _OTHER_SIGNS = {"<": ">", ">": "<", "≤": "≥", "≥": "≤", "≫": "≪", "≪": "≫"}
 _COFUNCTIONS = {"sin": "cos", "cos": "sin", "sinh": "cosh", "cosh": "sinh"}
 _ZERO, _ONE, _TWO, _HALF = (Number(Fraction(value)) for value in ("0", "1", "2", "1/2"))
@@ -65,9 +68,15 @@ def correction(
     for changed, words in islice(_changed(relation, scope), _MOST_TRIED):
         if is_ill_shaped and _has_less(changed, relation):
             continue
-        if is_true(changed) and mapped(changed.left, _undone) != mapped(changed.right, _undone):
+        is_same = mapped(changed.left, _undone) == mapped(changed.right, _undone)
+        if is_true(changed) and not (is_same and not _is_long(changed.left)):
             return words
     return None
+
+
+def _is_long(side: Expression) -> bool:
+    """True for a product of three factors: where another one differs from it by one change, it is the same one."""
+    return isinstance(side, Product) and len(side.factors) > _PAIR
 
 
 def _has_less(changed: Relation, relation: Relation) -> bool:
@@ -98,6 +107,8 @@ def _edits(side: Expression, other: Expression, scope: Scope) -> Iterator[Edit]:
         *scaled,
         *_throughout(side, scope),
         *_inside(side, scope),
+        *_turned(side),
+        *_extended(side, other, scope),
     ):
         if edit.node not in seen:
             seen.add(edit.node)
@@ -110,12 +121,35 @@ def _rooted(side: Expression) -> Iterator[Edit]:
     yield Edit(Quotient(side, root), "a factor 1/√2")
 
 
+def _turned(side: Expression) -> Iterator[Edit]:
+    """A side with a matrix and its transpose exchanged, wherever they stand."""
+    for matrix in dict.fromkeys(node.body for node in walk(side) if isinstance(node, Transpose)):
+        turned = mapped(side, lambda node, matrix=matrix: Transpose(matrix) if node == matrix else node)
+        yield Edit(mapped(turned, _undone), f"{spell(describe(matrix))} and its transpose exchanged")
+
+
+def _extended(side: Expression, other: Expression, scope: Scope) -> Iterator[Edit]:
+    """A side with a matrix as a further factor that the relation has already."""
+    found = dict.fromkeys(symbol for each in (side, other) for symbol in outer_symbols(each))
+    for matrix in (symbol for symbol in found if _is_matrix(symbol, scope)):
+        for factor in (matrix, Transpose(matrix)):
+            yield Edit(_times(factor, side), f"a factor {spell(describe(matrix))}")
+            yield Edit(_times(side, factor), f"a factor {spell(describe(matrix))}")
+
+
+def _is_matrix(symbol: Symbol, scope: Scope) -> bool:
+    found = scope.lookup(symbol)
+    return found is not None and len(found.meaning.shape) == _PAIR and "1" not in found.meaning.shape
+
+
 def _scaled(side: Expression, scope: Scope) -> Iterator[Edit]:
     """A side with one of the scales or sizes as a factor that it lacks."""
     scales = (key for key, meaning in scope.meanings.items() if meaning.tends is not None and "_" not in key)
     for scale in map(Symbol, dict.fromkeys((*scales, *scope.setting.sizes))):
         yield Edit(_times(scale, side), f"a factor {spell(scale.name)}")
         yield Edit(Quotient(side, scale), f"a factor 1/{spell(scale.name)}")
+    for size, offset in ((size, offset) for size in scope.setting.sizes for offset in (1, 2)):
+        yield Edit(_times(_less(size, offset), side), f"a factor {size} − {offset}")
 
 
 def _throughout(side: Expression, scope: Scope) -> Iterator[Edit]:
@@ -160,10 +194,9 @@ def _local(node: Expression, scope: Scope) -> Iterator[Edit]:
         case Number():
             yield from _other_numbers(node)
         case Symbol() if node.name in scope.setting.sizes and not node.subscripts:
-            for offset in (-2, -1, 1):
-                sign = "−" if offset < 0 else "+"
-                shifted = Sum((node, Number(Fraction(offset)) if offset > 0 else Negative(Number(Fraction(-offset)))))
-                yield Edit(shifted, f"{node.name} {sign} {abs(offset)} instead of {node.name}")
+            for offset in (2, 1):
+                yield Edit(_less(node.name, offset), f"{node.name} − {offset} instead of {node.name}")
+            yield Edit(Sum((node, _ONE)), f"{node.name} + 1 instead of {node.name}")
             for size in (size for size in scope.setting.sizes if size != node.name):
                 yield Edit(Symbol(size), f"{size} instead of {node.name}")
         case Negative():
@@ -175,16 +208,13 @@ def _local(node: Expression, scope: Scope) -> Iterator[Edit]:
                 others = (*node.terms[:place], *node.terms[place + 1 :])
                 yield Edit(_sum(*others), "one term less")
                 yield from _taken_in(term, others)
+                for size in scope.setting.sizes:
+                    scaled = (*node.terms[:place], _times(Symbol(size), term), *node.terms[place + 1 :])
+                    yield Edit(Sum(scaled), f"a factor {size}")
+            if len(node.terms) == _PAIR:
+                yield Edit(_times(*node.terms), "a product instead of a sum")
         case Product():
-            for place in range(len(node.factors)):
-                yield Edit(_times(*node.factors[:place], *node.factors[place + 1 :]), "one factor less")
-            for place in range(len(node.factors) - 1):
-                first, second = node.factors[place : place + 2]
-                swapped = (*node.factors[:place], second, first, *node.factors[place + 2 :])
-                yield Edit(_times(*swapped), "two factors exchanged")
-            if isinstance(last := node.factors[-1], Transpose):
-                whole = (last, *(Transpose(factor) for factor in reversed(node.factors[:-1])))
-                yield Edit(_times(*whole), "the transpose of the whole product")
+            yield from _of_product(node)
         case Quotient():
             yield Edit(Quotient(node.bottom, node.top), "numerator and denominator exchanged")
         case Power():
@@ -194,6 +224,8 @@ def _local(node: Expression, scope: Scope) -> Iterator[Edit]:
             yield Edit(node.body, "no transpose")
         case Accent(kind="bar"):
             yield Edit(node.body, "no conjugate")
+        case Identity():
+            yield Edit(Ones(), "a vector of ones instead of I")
         case Apply() if len(node.arguments) == 1:
             yield Edit(node.arguments[0], f"no {node.function}")
             if node.function in _COFUNCTIONS:
@@ -204,6 +236,21 @@ def _local(node: Expression, scope: Scope) -> Iterator[Edit]:
     if not isinstance(node, Number | Label | BigOperator):
         yield from _wrapped(node, scope)
         yield from _multiplied(node, scope)
+
+
+def _of_product(node: Product) -> Iterator[Edit]:
+    """A product with a factor less, two factors exchanged, a sum in its place, or turned as a whole."""
+    for place in range(len(node.factors)):
+        yield Edit(_times(*node.factors[:place], *node.factors[place + 1 :]), "one factor less")
+    for place in range(len(node.factors) - 1):
+        first, second = node.factors[place : place + 2]
+        swapped = (*node.factors[:place], second, first, *node.factors[place + 2 :])
+        yield Edit(_times(*swapped), "two factors exchanged")
+    if len(node.factors) == _PAIR:
+        yield Edit(Sum(node.factors), "a sum instead of a product")
+    if isinstance(last := node.factors[-1], Transpose):
+        whole = (last, *(Transpose(factor) for factor in reversed(node.factors[:-1])))
+        yield Edit(_times(*whole), "the transpose of the whole product")
 
 
 def _taken_in(term: Expression, others: tuple[Expression, ...]) -> Iterator[Edit]:
@@ -244,6 +291,8 @@ def _other_numbers(node: Number) -> Iterator[Edit]:
             yield Edit(Number(other, node.places), f"{_printed(other)} instead of {_printed(value)}")
     if value > 1:
         yield Edit(Apply("sqrt", (node,)), f"√{_printed(value)} instead of {_printed(value)}")
+    if value:
+        yield from _rooted(node)
 
 
 def _with_digits_exchanged(node: Number) -> Iterator[Fraction]:
@@ -295,6 +344,10 @@ def _times(*factors: Expression) -> Expression:
     if not factors:
         return _ONE
     return factors[0] if len(factors) == 1 else Product(factors, (False,) * (len(factors) - 1))
+
+
+def _less(size: str, offset: int) -> Expression:
+    return Sum((Symbol(size), Negative(Number(Fraction(offset)))))
 
 
 def _sum(*terms: Expression) -> Expression:

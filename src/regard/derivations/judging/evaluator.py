@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 from flint import arb
 
-from regard.derivations.judging.calculus import Loss, gradient_meaning, whole
+from regard.derivations.judging.calculus import Loss, gradient_meaning, in_terms_of, whole
 from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.functions import OF_SEVERAL, of_one
 from regard.derivations.judging.indices import (
@@ -70,7 +70,7 @@ _COST_OF_A_NODE = 20
 _COST_OF_A_QUADRATURE = 60_000
 _STEP = Fraction(1, 10**25)
 _WORTH_REMEMBERING = frozenset((Apply, BigOperator, Derivative, Expectation, Integral))
-_LOOKS_LIKE_ZERO = ("D", "O", "o")
+_LOOKS_LIKE_ZERO = ("O", "o")
 _EXPECTATIONS = ("var", "mean", "probability")
 _MOMENTS = ("var", "mean", "cov")
 _INFORMATION = ("kl", "entropy", "cross-entropy")
@@ -594,6 +594,9 @@ class Evaluator:
         loss = self.losses.get(describe(node.top)) if self.losses and isinstance(node.top, Symbol) else None
         if loss is not None and isinstance(node.bottom, Symbol):
             return self._of_loss(loss, node, node.bottom)
+        restated = in_terms_of(node.bottom, node.top, self.scope) if isinstance(node.bottom, Symbol) else None
+        if restated is not None:
+            return self._elsewhere(scope=restated)._derivative(node)
         if self.num_derivatives > 1 or self.scope.setting.is_complex:
             raise NotUnderstood("Only first and second derivatives of real quantities are supported.")
         certain = self._elsewhere(arithmetic=BALLS, num_derivatives=self.num_derivatives + 1)

@@ -37,6 +37,7 @@ from regard.derivations.judging.indices import index_letters
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.limits import decide_by_chance, decide_growth, decide_limit, stay_apart
 from regard.derivations.judging.memory import current_memory
+from regard.derivations.judging.normal_laws import moments_of_law
 from regard.derivations.judging.premises import under_premises
 from regard.derivations.judging.probability import NUM_LAWS
 from regard.derivations.judging.relations import (
@@ -124,6 +125,8 @@ def _decide(sides: Sides, scope: Scope) -> Finding:
         return _decide_both_signs(sides, scope)
     if any(map(_may_be_thousands, (*sides.left, *sides.right))):
         return _decide_both_commas(sides, scope)
+    if (moments := moments_of_law(sides, scope)) is not None:
+        return _decide_moments(*moments, scope)
     if scope.setting.is_own:
         if (by_some := _decide_bare_gradients(sides, scope)) is not None:
             return by_some
@@ -185,6 +188,17 @@ def _decide_both_commas(sides: Sides, scope: Scope) -> Finding:
     )
     decimal = _decide(replace(sides, left=left, right=right), scope)
     return decimal if decimal.is_true or thousands.is_false else thousands
+
+
+def _decide_moments(mean: Sides, variance: Sides, of_deviation: Sides, scope: Scope) -> Finding:
+    """The finding on a normal law: true if its mean and variance are, and open if its variance is a deviation."""
+    first = _decide(mean, scope)
+    if not first.is_true:
+        return replace(first, reason="The mean is another one") if first.kind == "false" else first
+    second = _decide(variance, scope)
+    if second.is_false and _decide(of_deviation, scope).is_true:
+        return Finding(kind="unknown", reason="The second number may be a standard deviation")
+    return replace(second, reason="The variance is another one") if second.kind == "false" else second
 
 
 def _decide_bare_gradients(sides: Sides, scope: Scope) -> Finding | None:
@@ -376,7 +390,8 @@ def _unknown_letters(sides: Sides, scope: Scope) -> list[str]:
     expressions = sides.expressions(scope)
     found = {symbol for side in expressions for symbol in symbols(side)}
     indices = index_letters(expressions, scope.setting)
-    constants = {*scope.setting.sizes, *scope.setting.fixed, *indices, *CONSTANTS}
+    units = ("i", "j") if scope.setting.is_complex else ()
+    constants = {*scope.setting.sizes, *scope.setting.fixed, *indices, *units, *CONSTANTS}
     bare = {symbol.name for symbol in found if not symbol.subscripts and not scope.knows(symbol)}
     return sorted(name for name in bare - constants if len(name) == 1 or name.isalpha())[:_MOST_UNKNOWN]
 
@@ -436,7 +451,23 @@ def _correction(read: ReadRelation, work: Work, *, is_ill_shaped: bool) -> str |
         return None
     has_decimals = holds_decimals(Instances(scope=taken.scope, relation=taken.relation))
     is_true = partial(_is_true, taken, work, None if has_decimals else SharedInputs())
-    return correction(taken.relation, taken.scope, is_true, is_ill_shaped=is_ill_shaped)
+    found = correction(taken.relation, taken.scope, is_true, is_ill_shaped=is_ill_shaped)
+    noisy = _with_fixed_scales(taken) if found is None and taken.relation.sign == "=" else None
+    if noisy is not None:
+        is_nearly_true = partial(_is_nearly_true, noisy, work, SharedInputs())
+        found = correction(noisy.relation, noisy.scope, is_nearly_true, is_ill_shaped=is_ill_shaped)
+    return found
+
+
+def _with_fixed_scales(read: ReadRelation) -> ReadRelation | None:
+    """A relation in whose limit nothing grows, so that it only leaves out a noise that vanishes; None without one."""
+    meanings = read.scope.meanings
+    scope = read.scope
+    for key in sorted(scope.reach(read.relation.left, read.relation.right) & meanings.keys()):
+        if meanings[key].tends == "infinity":
+            scope = scope.with_meaning(replace(meanings[key], tends=None, assume=(Assumption.POSITIVE,)))
+    fixed = replace(read, scope=scope)
+    return fixed if Instances(scope=scope, relation=fixed.relation).regime else None
 
 
 def _is_true(read: ReadRelation, work: Work, shared: SharedInputs | None, relation: Relation) -> bool:
@@ -449,6 +480,15 @@ def _is_true(read: ReadRelation, work: Work, shared: SharedInputs | None, relati
     except (ArithmeticError, ValueError, TypeError, LookupError):
         return False
     return finding.is_true and not finding.is_approximation_meant
+
+
+def _is_nearly_true(read: ReadRelation, work: Work, shared: SharedInputs, relation: Relation) -> bool:
+    """Whether a changed = holds where a noise vanishes: γβ for k_aᵀq."""
+    quick = Instances(scope=read.scope, relation=replace(relation, sign="≈"), work=work, shared=shared)
+    try:
+        return _may_be_true(quick) and _decide_reading(replace(read, relation=relation), work).is_true
+    except (ArithmeticError, ValueError, TypeError, LookupError):
+        return False
 
 
 def _may_be_true(instances: Instances) -> bool:

@@ -79,6 +79,7 @@ _FREE_LETTERS = frozenset("ijklmnst")
 _ROUNDINGS = {"\\rfloor": "floor", "\\rceil": "ceiling"}
 _NORMS = {"2": 2, "1": 1, "\\infty": -1, "F": -2}
 _OF_LAWS = ("mean", "var")
+_DEVIATIONS = ("std", "sd", "stdev", "stddev")
 _GREEK_NAMES = frozenset(command.removeprefix("\\") for command in GREEK.values())
 _BARS = ("|", "\\mid")
 _OPENING = {")": "(", "]": "[", "}": "{"}
@@ -577,6 +578,8 @@ class _Parser:
             return Symbol(token.text) if self.text() == "_" else self.apply(token.text)
         if lowered in FUNCTIONS:
             return self.apply(FUNCTIONS[lowered])
+        if lowered in _DEVIATIONS and self.is_at_bracket():
+            return Apply("sqrt", (self.apply("var"),))
         if lowered in DISTRIBUTIONS and self.is_at_bracket():
             return self.distribution(DISTRIBUTIONS[lowered])
         if token.text == "KL" and (bar := self.double_bar()) is not None:
