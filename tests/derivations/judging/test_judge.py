@@ -138,6 +138,21 @@ def test_a_normal_law_is_claimed_by_its_mean_and_its_variance(source, kind):
     assert found(source).kind == kind
 
 
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        (r"E[\gamma^2] = \frac32", "true"),
+        (r"E[\gamma^2] = \frac12", "false"),
+        (r"\operatorname{Var}(\gamma^2) = \frac52", "true"),
+        (r"E[e^{x\gamma}] = e^{x + x^2/4}", "true"),
+        (r"E[e^{x\gamma}] = e^{x + x^2/2}", "false"),
+        (r"E[\|\rho\|^2] = 2d", "not understood"),  # many random numbers
+    ],
+)
+def test_means_of_what_depends_on_one_normal_number(source, kind):
+    assert found(source).kind == kind
+
+
 @pytest.mark.parametrize("source", [r"x \sim y", r"x \propto y", r"x \gg y", r"x \in S"])
 def test_signs_that_cannot_be_judged_here(source):
     assert found(source).kind in ("not understood", "unknown")

@@ -326,6 +326,26 @@ def test_the_text_above_restated_questions_is_question_too():
     assert answer_texts(text) == [("2/a", "done"), ("2/b", "without a mark")]
 
 
+def test_parts_that_an_answer_lists_inside_its_wrapper_are_no_question():
+    parts = "(c) i. $x = 1$.\n\nii. $y = 2$.\n"
+    text = f"\\begin{{solution}}\n{parts}\\end{{solution}}\n\n\\begin{{solution}}\n(d) $z = 3$.\n\\end{{solution}}\n"
+    sections = outline(read_text(text, kind="latex")).sections
+    assert [(section.path[1:], section.is_restated) for section in sections] == [
+        (("c", "i"), False),
+        (("c", "ii"), False),
+        (("d",), False),
+    ]
+
+
+def test_a_formula_alone_after_a_wrapper_goes_on_with_the_answer():
+    before, after = "Why?\n\n\\ans{Since}\n", "\n\\ans{we are done.}\n"
+    for between, is_answer in (("\\[x = 1\\]", True), ("(b) Show that\n\\[x = 1\\]", False)):
+        text = f"1.(a) {before}{between}{after}"
+        place = text.index("x = 1")
+        restated = outline(read_text(text, kind="latex")).restated
+        assert any(part.start <= place < part.end for part in restated) is not is_answer
+
+
 def test_an_answer_that_sums_up_a_derivation_hides_nothing():
     text = "1.(b)\n\nWe have $a = b$, so $c = d$.\n\nAnswer: $q = k$."
     assert answer_texts(text) == [("1/b", "We have $a = b$, so $c = d$.\n\nAnswer: $q = k$.")]

@@ -61,6 +61,7 @@ from regard.derivations.notation.syntax import (
     letters_in,
     mapped,
     symbols,
+    walk,
 )
 from regard.derivations.notation.tokens import NotUnderstood
 
@@ -971,11 +972,17 @@ class Evaluator:
 
     # -- means, variances and probabilities of quantities linear in Gaussian symbols, without sampling -----------------
     def _expected(self, node: Apply) -> Value:
-        """E, Var or P of something linear in the random symbols."""
+        """E, Var or P of something linear in the random symbols; E and Var of anything that depends on one number."""
         first, *others = node.arguments
         if others:
             return self._between(node.arguments)
         body = _above_zero(first)
+        if node.function != "probability" and (number := self._only_number(body)) is not None:
+            mean = self._mean_over(number, body)
+            if node.function == "mean":
+                return mean
+            square = self._mean_over(number, Power(body, Number(Fraction(2))))
+            return Value(square.array - mean.array * mean.array)
         once, twice = (self._moved(body, size) for size in (1.0, 2.0))
         mean, variance = _moments(once, twice, self.instance)
         if node.function != "probability":
@@ -983,6 +990,27 @@ class Evaluator:
         # P(x > 0) = Φ(mean/√variance) of a Gaussian x.
         arithmetic = self.arithmetic
         return Value((1 + arithmetic.erf(mean / arithmetic.sqrt(arithmetic.number(2) * variance))) / 2)
+
+    def _only_number(self, body: Expression) -> SymbolMeaning | None:
+        """The one random number in functions of which something is expressed; None if there are others, or none."""
+        found = {m.key: m for name in self.scope.reach(body) if (m := self.scope.meanings.get(name)) is not None}
+        random = [meaning for meaning in found.values() if meaning.variance is not None and meaning.formula is None]
+        is_linear = not any(isinstance(node, Apply | Power | Quotient) for node in walk(body))
+        return random[0] if len(random) == 1 and random[0].is_random_number and not is_linear else None
+
+    def _mean_over(self, number: SymbolMeaning, body: Expression) -> Value:
+        """E f(x) of a normal number x: ∫ f(m + s t) e^{−t²/2} dt / √(2π)."""
+        certain, one = self._certain(), BALLS.number(1)
+        deviation = BALLS.sqrt(BALLS.number(Fraction(number.variance or 0)))
+        middle = BALLS.number(Fraction(number.mean))
+
+        def at(t: np.ndarray) -> Value:
+            value = certain._with_arguments({**certain.arguments, (id(number), None): Value(middle + deviation * t)})
+            density = BALLS.exp(-t * t / 2) / BALLS.sqrt(2 * BALLS.pi())
+            return Value(value(body).array * density)
+
+        self._use(_COST_OF_A_QUADRATURE)
+        return self._rounded(over_interval(at, (None, None), 0 * one, one))
 
     def _between(self, event: tuple[Expression, ...]) -> Value:
         """P(a < x < b) = P(a < x) + P(x < b) − 1, which is negative unless a < b."""

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from regard.derivations.judging.relations import Sides
+from regard.derivations.judging.relations import Sides, read_side
 from regard.derivations.judging.scope import Scope
 from regard.derivations.notation.parser import parse_law, split_outside
-from regard.derivations.notation.syntax import Distribution
+from regard.derivations.notation.syntax import Apply, Distribution, Expression, Power, walk
 from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
 
 
@@ -19,11 +19,23 @@ def moments_of_law(sides: Sides, scope: Scope) -> tuple[Sides, Sides, Sides] | N
         return None
     if not (isinstance(law, Distribution) and law.family == "normal" and len(law.parameters) == 2):
         return None
+    if not _is_linear(read_side(sides.left, scope), scope):
+        return None
     opening = next(place for place, token in enumerate(sides.right) if token.text == ")" and token.kind == "open")
     mean, spread = split_outside(sides.right[opening + 1 : -1], lambda token: token.text == ",")
     moment = replace(sides, sign="=", left=_applied("mean", sides.left), right=tuple(mean))
     variance = replace(moment, left=_applied("var", sides.left), right=tuple(spread))
     return moment, variance, replace(variance, right=_squared(tuple(spread)))
+
+
+def _is_linear(node: Expression, scope: Scope) -> bool:
+    """True if no function or power of anything random stands in an expression or in what it is made of."""
+    meanings = scope.meanings
+    reached = [meanings[name] for name in scope.reach(node) & meanings.keys()]
+    random = {meaning.key for meaning in reached if meaning.variance is not None}
+    parts = (node, *(meaning.formula for meaning in reached if meaning.formula is not None))
+    bent = (inner for part in parts for inner in walk(part) if isinstance(inner, Apply | Power))
+    return all(random.isdisjoint(scope.reach(inner)) for inner in bent)
 
 
 def _applied(function: str, body: tuple[Token, ...]) -> tuple[Token, ...]:

@@ -329,7 +329,7 @@ class _OutlineBuilder:
                 self.restated.append(Range(start=outer.start, end=outer.first_inner))
         if mark.form == "wrapper":
             self.wrapped_until = mark.until
-            self.restated.append(Range(start=mark.until, end=self._next_start(index, mark.closed)))
+            self._restate_after(mark, index)
         self.num_answers += 1
         self.since_answer.clear()
 
@@ -342,6 +342,15 @@ class _OutlineBuilder:
             before = self.document.prose[max(owner.body, mark.start - _NEARBY) : mark.start]
             return not owner.is_marked and asks(before)
         return mark.form == "wrapper" or not self._is_conclusion(mark, index)
+
+    def _restate_after(self, mark: AnswerMark, index: int) -> None:
+        """What follows a wrapper is the next question's text, but for formulas alone that go on with the answer."""
+        end = self._next_start(index, mark.closed)
+        if self._has_words(mark.closed, end):
+            self.restated.append(Range(start=mark.until, end=end))
+
+    def _has_words(self, start: int, end: int) -> bool:
+        return _WORDS.search(_COMMAND.sub("", self.document.prose[start:end])) is not None
 
     def _restate(self, sections: Sequence[_OpenSection]) -> None:
         for section in sections:
@@ -402,13 +411,14 @@ class _OutlineBuilder:
         """Parts that the question's text lists one after another end together where the answer begins."""
         path = self.path
         for level in (3, 2):
-            parts = [item for item in self.since_answer if len(item.path) == level and not item.is_heading]
+            own = [item for item in self.since_answer if not item.is_marked]  # and not inside an answer
+            parts = [item for item in own if len(item.path) == level and not item.is_heading]
             listed = [item for item in parts if item.path[:-1] == path[: level - 1]]
             if len(listed) < 2 or listed[-1].end >= 0 or (level == 2 and not self._are_listed_again(listed, index)):
                 continue
             self._close_from(self.stack.index(listed[-1]), offset)
             paths = {item.path for item in listed}
-            self._restate([item for item in self.since_answer if item.path[:level] in paths and not item.is_restated])
+            self._restate([item for item in own if item.path[:level] in paths and not item.is_restated])
 
     def _are_listed_again(self, listed: Sequence[_OpenSection], index: int) -> bool:
         """True if the next letter after the mark is one of those listed, or if no letter follows."""
@@ -444,6 +454,8 @@ def _ordinal(name: str, level: int) -> int:
 
 # -- question or answer? -----------------------------------------------------------------------------------------------
 _NEARBY = 1_500
+_WORDS = re.compile(r"[^\W\d_]")
+_COMMAND = re.compile(r"\\[a-zA-Z]+\*?(?:\s?\{[a-zA-Z*]*\})?")
 _EMPHASIS = r"(?:\*\*|__|\\(?:textbf|underline|emph)\s?\{)"
 _ASKS = re.compile(
     rf"[?？][*_)}}\s]{{0,9}}(?:[\r\n]|\Z)|{any_of('asks_inside')}|{_EMPHASIS}\s?(?i:{any_of('order')})"
