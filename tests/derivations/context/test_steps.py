@@ -169,3 +169,20 @@ def test_weights_have_derivatives_by_the_scores_that_their_definition_spells_out
     assert status("b", r"\alpha_a\alpha_b") == "refuted"
     assert status("a", r"\alpha_a(1 - \alpha_a)") == "holds"
     assert status("a", r"\alpha_a(1 + \alpha_a)") == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("columns", "status"),
+    [
+        (r"[a_1, \dots, a_m]", "holds"),
+        (r"(a_1, a_2, \ldots, a_m)", "holds"),
+        (r"[a_1 \mid a_2 \mid \cdots \mid a_m]", "holds"),
+        (r"(a_1, \dots, a_p)", "undecided"),
+    ],
+)
+def test_a_list_of_vectors_is_a_matrix_with_these_columns(columns, status):
+    assert last("1b.subspace", f"We know $A = {columns}$.").status == status
+
+
+def test_a_list_of_numbers_is_a_column():
+    assert last("1b", DESIGN, r"Here $\alpha = (\alpha_1, \dots, \alpha_n)$.").status == "holds"

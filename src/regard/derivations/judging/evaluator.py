@@ -319,9 +319,11 @@ class Evaluator:
             return None
         places = range(1, self.instance.size(family.over) + 1)
         members = [self._meant(FoundSymbol(family, Number(Fraction(place)))) for place in places]
+        if not all(member.is_scalar for member in members):
+            return None
         draws = max(len(member.array) for member in members)
         column = [np.broadcast_to(member.array, (draws, 1, 1)) for member in members]
-        return Value(np.concatenate(column, axis=1)) if all(member.is_scalar for member in members) else None
+        return Value(np.concatenate(column, axis=1))
 
     def _constant(self, node: Symbol) -> Value | None:
         setting, arithmetic, name = self.scope.setting, self.arithmetic, describe(node)
@@ -479,7 +481,9 @@ class Evaluator:
 
     # -- matrices and their parts --------------------------------------------------------------------------------------
     def _transpose(self, node: Transpose) -> Value:
-        value = self(node.body).transposed()
+        value = self(node.body)
+        if not (isinstance(node.body, Matrix) and node.body.is_listed and value.shape[1] == 1):
+            value = value.transposed()
         return Value(self.arithmetic.conjugate(value.array)) if node.is_conjugate else value
 
     def _accent(self, node: Accent) -> Value:
@@ -512,6 +516,8 @@ class Evaluator:
 
     def _matrix(self, node: Matrix) -> Value:
         blocks = [[self(cell).array for cell in row] for row in _filled(node, self.scope, self.instance)]
+        if node.is_listed and blocks[0][0].shape[1] > 1:
+            blocks = [[block for row in blocks for block in row]]
         draws = max(block.shape[0] for row in blocks for block in row)
         filled = [[np.broadcast_to(block, (draws, *block.shape[1:])) for block in row] for row in blocks]
         try:

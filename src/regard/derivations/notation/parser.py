@@ -490,10 +490,10 @@ class _Parser:
             result = self.members(token.text)
         elif token.text in (")", "]", "}", "\\rVert", "\\rvert"):
             result = self.sum()
-            if token.text in (")", "]") and self.text() == "," and not is_after_name:
+            if token.text in (")", "]") and self.text() in (",", "\\mid") and not is_after_name:
                 result = self.tuple_from(result)
             self.close(token.text)
-            if isinstance(result, Matrix) and self.is_at_transpose():
+            if isinstance(result, Matrix) and not result.is_listed and self.is_at_transpose():
                 self.place += 1
                 self.script_tokens()
         elif token.text in _ROUNDINGS:
@@ -510,13 +510,15 @@ class _Parser:
         return before is not None and before.kind in ("letter", "word") and before.text not in _NO_FACTOR
 
     def tuple_from(self, first: Expression) -> Expression:
-        """A list in brackets is a column, whether it is written with a transpose or not."""
-        entries = [first]
-        while self.skip(","):
+        r"""A list in brackets is a column, with or without a transpose; listed vectors, [a_1 \mid …], are columns."""
+        entries, separator = [first], self.text()
+        while self.skip(separator):
             entries.append(self.sum())
-        if any(isinstance(entry, Dots | Matrix) for entry in entries):
+        has_dots = [isinstance(entry, Dots) for entry in entries]
+        is_listed = separator != "," or (sum(has_dots) == 1 and has_dots[-2])
+        if any(isinstance(entry, Matrix) for entry in entries) or (any(has_dots) and not is_listed):
             raise self.stuck()
-        return Matrix(tuple((entry,) for entry in entries))
+        return Matrix(tuple((entry,) for entry in entries), is_listed)
 
     def is_at_transpose(self) -> bool:
         after = [token.text for token in self.tokens[self.place : self.place + 4]]

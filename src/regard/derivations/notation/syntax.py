@@ -172,9 +172,10 @@ class Inner(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Matrix(Expression):
-    """A bare matrix, row by row."""
+    """A bare matrix, row by row; (a_1, …, a_m) `is_listed`: a column of numbers, but a row of vectors."""
 
     rows: tuple[tuple[Expression, ...], ...]
+    is_listed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
