@@ -691,7 +691,8 @@ class QuestionJudge:
             return Recognised(role=Role.ASSERTION, finding=left_open(OpenBecause.DOUBTFUL, doubt, finding.notes))
         if is_driven_elsewhere(statement.within.formula.source.text, self.scope):
             return Recognised(role=Role.ASSERTION, finding=_never_false(finding))
-        is_of_numbers = all(map(_is_plain, sides.expressions(self.scope)))
+        read = (readable(side, self.scope) for side in (sides.left, sides.right))
+        is_of_numbers = all(side is not None and _is_plain(side) for side in read)
         return Recognised(role=Role.ASSERTION, finding=finding if is_of_numbers else _under(premises, finding))
 
     def _put_in(self, sides: Sides, finding: Finding) -> None:

@@ -58,20 +58,29 @@ def correction(
 ) -> str | None:
     """What would make a false relation true, in words; None if no small change does.
 
-    One with a symbol less does not correct shapes that do not match: A(X) = … may be meant as a function. And what
-    stands before ∈ alone is declared there, not claimed.
+    One with a symbol less does not correct shapes that do not match: A(X) = … may be meant as a function. Nor does one
+    with the X on the other side as well. And what stands before ∈ alone is declared there, not claimed.
     """
     if relation.sign == "∈" and not isinstance(relation.left, Product | Transpose | Apply | Quotient | Sum):
         return None
     if sum(1 for side in (relation.left, relation.right) for _ in walk(side)) > _MOST_NODES:
         return None
     for changed, words in islice(_changed(relation, scope), _MOST_TRIED):
-        if is_ill_shaped and _has_less(changed, relation):
+        if is_ill_shaped and (_has_less(changed, relation) or _cancels(changed, relation)):
             continue
         is_same = mapped(changed.left, _undone) == mapped(changed.right, _undone)
         if is_true(changed) and not (is_same and not _is_long(changed.left)):
             return words
     return None
+
+
+def _cancels(changed: Relation, relation: Relation) -> bool:
+    """True if a side has a factor more that begins or ends the other side."""
+    sides = (changed.left, relation.left, relation.right), (changed.right, relation.right, relation.left)
+    for new, old, other in sides:
+        if isinstance(new, Product) and old in new.factors and isinstance(other, Product):
+            return any(factor in (other.factors[0], other.factors[-1]) for factor in new.factors if factor != old)
+    return False
 
 
 def _is_long(side: Expression) -> bool:
