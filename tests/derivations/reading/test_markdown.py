@@ -2,8 +2,10 @@
 
 import pytest
 
+from regard.derivations.problems.problem import load_problem
 from regard.derivations.reading.document import MathSpan
 from regard.derivations.reading.files import read_text
+from regard.derivations.verify import judge_document
 
 
 def sources(text: str) -> list[str]:
@@ -205,3 +207,29 @@ def test_formulas_in_fenced_blocks_are_read_and_programs_are_not():
 def test_formulas_in_list_items_and_environments():
     text = "- \\(a = b\\)\n  - so \\(c = d\\)\n\n1. \\[e = f\\]\n\n\\begin{equation*}\ng = h\n\\end{equation*}\n"
     assert [span.source.strip() for span in read_text(text).spans] == ["a = b", "c = d", "e = f", "g = h"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("So\n\n     k_aᵀq = β·k_aᵀk_a = β\n\nfor both.", ["k_aᵀq = β·k_aᵀk_a = β"]),
+        ("(ii) c₁ ≈ v_a      c₂ ≈ v_b", ["c₁ ≈ v_a", "c₂ ≈ v_b"]),
+        ("Notation:  zᵢ = kᵢᵀq,  c = Σᵢ αᵢ vᵢ", ["zᵢ = kᵢᵀq,  c = Σᵢ αᵢ vᵢ"]),
+        ("H' = P√d\n   = PH", ["H' = P√d\n   = PH"]),
+        ("k_a ≈ γ μ_a\n\n= β", ["k_a ≈ γ μ_a", "= β"]),
+        ("The logit of a is γβ = 3 as long as the noise is small.", []),
+        ("total = 5", []),
+        ("for i in x_1: α = 3;", []),
+        ("Here $x$ is fine.\n\n     α = β²\n", ["x"]),
+    ],
+)
+def test_a_text_file_without_delimiters_has_its_formulas_on_lines_of_their_own(text, found):
+    assert [span.source for span in read_text(text, kind="text").spans] == found
+    assert not any(span.is_plain_text for span in read_text(text).spans)
+
+
+def test_an_exponent_in_round_brackets_is_all_of_the_exponent():
+    text = "q = β(k_a + k_b), β ≫ 1\n\nα_a = e^(β) / (2e^(β) + n − 2)\n\nα_b = e^(2β) / (2e^(β) + n − 2)\n"
+    problem = load_problem("cs224n-a4")
+    verdicts = judge_document(read_text(f"1.(b)\n\n{text}", kind="text"), problem).verdicts
+    assert [verdict.status for verdict in verdicts if verdict.kind == "step"] == ["holds", "refuted"]

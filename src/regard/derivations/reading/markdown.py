@@ -58,7 +58,11 @@ def read_markdown(text: str, path: str, kind: DocumentKind = "markdown") -> Docu
         quoted=[line for line in lines if line.levels],
         table_rows=[row for rows in tables for row in rows],
         macros=[macro for _, macro in macros if macro],
-        found=[*(formula for fence in fences for formula in _fenced(text, fence)), *ticked],
+        found=[
+            *(formula for fence in fences for formula in _fenced(text, fence)),
+            *ticked,
+            *(_typed(readable) if kind == "text" and not _DELIMITER.search(text) else ()),
+        ],
         unclosed=[Unclosed(offset=item.start, token=item.token) for item in fences if not item.is_closed],
     )
     spans, unclosed = find_mathematics(layout)
@@ -248,6 +252,9 @@ _CODE = re.compile(
     r"|[a-z]\.[a-z]|\w\[|\)\s*:|^\s*[$>%]\s|->|=>|\{\s*$|^\s*\}"
 )
 _MAX_WORDS = 1
+_PRIME = re.compile(r"(?<=[A-Za-z])'(?![A-Za-z])")
+_DELIMITER = re.compile(r"\$|\\[(\[]|\\begin\b|```")
+_WIDE_GAP = re.compile(r"(?m)(?<=\S)[ \t]{3,}|^[ \t]*\(?[a-z\d]{1,3}[).][ \t]+|:[ \t]{2,}")
 
 
 def _hidden_parts(text: str, fence: _Fence) -> list[Range]:
@@ -290,11 +297,21 @@ def _fenced(text: str, fence: _Fence) -> Iterator[Delimited]:
                 )
 
 
-def _statements(text: str, block: Range) -> list[Range]:
-    """The lines of a text block; one that begins with a relation sign belongs to the line above."""
+def _typed(text: str) -> Iterator[Delimited]:
+    """The formulas of a text file without any delimiters: what stands alone on a line, or behind a wide gap in it."""
+    for place in _statements(text, Range(start=0, end=len(text)), gap=_WIDE_GAP):
+        if _is_formula(_PRIME.sub("", text[place.start : place.end]), is_declared=False):
+            yield Delimited(
+                start=place.start, end=place.end, inner=place, delimiter="line", is_display=True, is_plain_text=True
+            )
+
+
+def _statements(text: str, block: Range, gap: re.Pattern[str] | None = None) -> list[Range]:
+    """The lines of a text block, or what gaps leave of them; one that begins with a relation sign goes on the last."""
     content = text[block.start : block.end]
     found: list[Range] = []
-    for start, end in itertools.pairwise((*line_starts(content), len(content))):
+    gaps = [found.end() for found in gap.finditer(content)] if gap is not None else []
+    for start, end in itertools.pairwise(sorted({*line_starts(content), *gaps, len(content)})):
         line = content[start:end]
         words = line.strip("> \t\r\n")
         begin = block.start + start + (line.index(words) if words else 0)

@@ -34,12 +34,25 @@ def plain_text_as_latex(source: str) -> Expansion:
     """
     text: list[str] = []
     offsets: list[int] = []
+    exponents = _exponent_brackets(source)
     for piece in _PIECE.finditer(source):
         written = f"_{{{_name(piece['script'])}}}" if piece["script"] else _word(piece["word"])
-        written = written or _SIGNS.get(piece[0], piece[0])
+        written = exponents.get(piece.start()) or written or _SIGNS.get(piece[0], piece[0])
         text.append(written)
         offsets += [piece.start() + min(k, len(piece[0]) - 1) for k in range(len(written))]
     return Expansion(source="".join(text), offsets=tuple(offsets))
+
+
+def _exponent_brackets(source: str) -> dict[int, str]:
+    """Where the round brackets of an exponent stand, with the braces that they are read as: e^(2x) is e^{2x}."""
+    found: dict[int, str] = {}
+    opened: list[int] = []
+    for place, sign in enumerate(source):
+        if sign == "(":
+            opened.append(place)
+        elif sign == ")" and opened and source[: (start := opened.pop())].endswith("^"):
+            found |= {start: "{", place: "}"}
+    return found
 
 
 def _word(word: str | None) -> str:
