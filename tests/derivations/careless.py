@@ -20,6 +20,7 @@ from regard.derivations.results import StepVerdict
 from regard.derivations.verify import judge_document
 
 HERE = Path(__file__).parent
+DOCUMENTS = (".md", ".tex", ".ipynb", ".txt")
 NEARBY = 3  # lines between a label and its step
 
 
@@ -60,7 +61,7 @@ def score(name: str, step: int = 1) -> Score:
     folder = HERE / name
     labels = labels_of(folder)
     num_right, num_false, alarms, missed = 0, 0, [], []
-    for path in sorted(path for path in folder.iterdir() if path.suffix in (".md", ".tex", ".ipynb"))[::step]:
+    for path in sorted(path for path in folder.iterdir() if path.suffix in DOCUMENTS)[::step]:
         document = read(path)
         problem = load_problem("cs224n-a4") if name == "careless_homework" else infer_problem(read_formulas(document))
         refuted = [v for v in judge_document(document, problem).verdicts if v.status == "refuted"]
