@@ -81,3 +81,9 @@ def test_a_condition_on_a_random_number_is_no_regime():
     assert last("1c.ii", query, r"When $\gamma$ is large, $c \approx v_a$.").outcome == "supposition"
     assert last("1c.ii", query, r"When $\beta$ is large, $c \approx v_a$.").outcome == "doubtful"
     assert last("1c.ii", query, r"When $\beta$ is large, $k_b^\top q \approx 2$.").status == "refuted"
+
+
+def test_a_conjunction_before_a_condition_opens_no_thought_experiment():
+    wrong = r"$k_a^\top q = 2\beta$"
+    assert last("1b", DESIGN, f"Se tiene {wrong}, y si hace falta se ve en el dibujo.").status == "refuted"
+    assert last("1b", DESIGN, f"¿Y si quitamos una clave? Entonces {wrong}.").status == "undecided"

@@ -55,6 +55,7 @@ def corrected(source: str, question: str = "1") -> str | None:
         ("e^x e^y = e^{x y}", "a sum instead of a product"),
         ("(e^x)^y = e^{x + y}", "a product instead of a sum"),
         (r"P X A = X P A", "two factors exchanged"),
+        (r"\frac{1}{x + y} + 0 x = \frac{e^{-x}}{x + y}", "1 as the numerator"),
         (r"P^\top \mathbf 1 = I", "a vector of ones instead of I"),
         (r"y + \sqrt2 = y + 1", "a factor √2"),
     ],

@@ -226,6 +226,7 @@ def _local(node: Expression, scope: Scope) -> Iterator[Edit]:
             yield from _of_product(node)
         case Quotient():
             yield Edit(Quotient(node.bottom, node.top), "numerator and denominator exchanged")
+            yield Edit(Quotient(_ONE, node.bottom), "1 as the numerator")
         case Power():
             yield Edit(node.base, "no exponent")
             yield Edit(Power(node.base, Negative(node.exponent)), "the opposite sign in the exponent")
