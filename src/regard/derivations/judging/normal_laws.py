@@ -21,11 +21,14 @@ def moments_of_law(sides: Sides, scope: Scope) -> tuple[Sides, Sides, Sides] | N
         return None
     if not _is_linear(read_side(sides.left, scope), scope):
         return None
-    opening = next(place for place, token in enumerate(sides.right) if token.text == ")" and token.kind == "open")
-    mean, spread = split_outside(sides.right[opening + 1 : -1], lambda token: token.text == ",")
-    moment = replace(sides, sign="=", left=_applied("mean", sides.left), right=tuple(mean))
-    variance = replace(moment, left=_applied("var", sides.left), right=tuple(spread))
-    return moment, variance, replace(variance, right=_squared(tuple(spread)))
+    opening = next(place for place, token in enumerate(sides.right) if token.kind == "open")
+    parts = split_outside(sides.right[opening + 1 : -1], lambda token: token.text == ",")
+    if len(parts) != len(law.parameters):
+        return None
+    mean, spread = map(tuple, parts)
+    moment = replace(sides, sign="=", left=_applied("mean", sides.left), right=mean)
+    variance = replace(moment, left=_applied("var", sides.left), right=spread)
+    return moment, variance, replace(variance, right=_squared(spread))
 
 
 def _is_linear(node: Expression, scope: Scope) -> bool:
