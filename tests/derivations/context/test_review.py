@@ -225,3 +225,9 @@ def test_a_computed_subscript_may_count_from_zero():
 def test_what_a_rotation_is_computed_from_counts_from_nowhere():
     assert last("3g.ii", r"So $R_{t_1}^\top R_{t_2} = R_{t_2 - t_1}$.").status == "holds"
     assert last("3g.ii", r"So $R_{t_1}^\top R_{t_2} = R_{t_1 - t_2}$.").status == "refuted"
+
+
+def test_a_letter_that_is_defined_after_it_was_used_may_mean_something_else():
+    wrong, right = r"$c = V\alpha$", r"$c = V^\top\alpha$"
+    assert judged("1b", DESIGN, f"Then {wrong}, where $V = [v_1 \\mid \\dots \\mid v_n]$.")[1].outcome == "doubtful"
+    assert judged("1b", DESIGN, f"Then {right}. So {wrong}.")[-1].status == "refuted"

@@ -146,7 +146,9 @@ def test_a_normal_law_is_claimed_by_its_mean_and_its_variance(source, kind):
         (r"\operatorname{Var}(\gamma^2) = \frac52", "true"),
         (r"E[e^{x\gamma}] = e^{x + x^2/4}", "true"),
         (r"E[e^{x\gamma}] = e^{x + x^2/2}", "false"),
-        (r"E[\|\rho\|^2] = 2d", "not understood"),  # many random numbers
+        (r"E[|\gamma - 1|] = \frac{1}{\sqrt\pi}", "not understood"),  # a corner
+        (r"E[|u^\top \rho|] = 0", "not understood"),  # many random numbers
+        (r"E[\|\rho\|^2] = 2d", "not understood"),
     ],
 )
 def test_means_of_what_depends_on_one_normal_number(source, kind):

@@ -201,9 +201,16 @@ class _Review:
             found = scope.lookup(symbol)
             is_renamed = found is not None and symbol.name[0].lower() != found.meaning.name[0].lower()
             is_usual = found is not None and (is_renamed or Assumption.USUAL in found.meaning.assume)
-            if is_usual and _letter(symbol) not in self._established_letters:
+            is_known = _letter(symbol) in self._established_letters and not self._is_defined_later(symbol, item)
+            if is_usual and not is_known:
                 return describe(symbol)
         return None
+
+    def _is_defined_later(self, symbol: Symbol, item: ReviewedStep) -> bool:
+        """True for the V of c = Vα with V = [v_1, …, v_n], which is the author's own."""
+        later = self.steps[self.steps.index(item) + 1 :]
+        chains = (_chain_of(other) for other in later if other.step.role is Role.DEFINITION)
+        return any(chain is not None and plain(chain.sides[0]) == symbol for chain in chains)
 
     @cached_property
     def _established_letters(self) -> set[tuple[str, bool]]:

@@ -998,11 +998,19 @@ class Evaluator:
         return Value((1 + arithmetic.erf(mean / arithmetic.sqrt(arithmetic.number(2) * variance))) / 2)
 
     def _only_number(self, body: Expression) -> SymbolMeaning | None:
-        """The one random number in functions of which something is expressed; None if there are others, or none."""
+        """The one random number of which something is a function; None if it is linear in random symbols instead."""
+        random = self._random_symbols(body)
+        bent = [node for node in walk(body) if isinstance(node, Apply | Power | Quotient | Norm)]
+        if len(random) == 1 and random[0].is_random_number:
+            return random[0] if bent else None
+        if any(isinstance(node, Norm) and self._random_symbols(node) for node in bent):  # linear on one side of zero
+            raise NotUnderstood("Means of absolute values are supported only for one random number.")
+        return None
+
+    def _random_symbols(self, body: Expression) -> list[SymbolMeaning]:
+        """The random symbols that something depends on."""
         found = {m.key: m for name in self.scope.reach(body) if (m := self.scope.meanings.get(name)) is not None}
-        random = [meaning for meaning in found.values() if meaning.variance is not None and meaning.formula is None]
-        is_linear = not any(isinstance(node, Apply | Power | Quotient) for node in walk(body))
-        return random[0] if len(random) == 1 and random[0].is_random_number and not is_linear else None
+        return [meaning for meaning in found.values() if meaning.variance is not None and meaning.formula is None]
 
     def _mean_over(self, number: SymbolMeaning, body: Expression) -> Value:
         """E f(x) of a normal number x: ∫ f(m + s t) e^{−t²/2} dt / √(2π)."""
