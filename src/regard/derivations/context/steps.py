@@ -374,6 +374,9 @@ class QuestionJudge:
             if has_unit and found.finding.is_false:
                 doubt = left_open(OpenBecause.DOUBTFUL, "Looks wrong if its units are meant as they are written")
                 return replace(found, finding=doubt)
+            is_list = isinstance(readable(last.side, self.scope), Matrix)
+            if self._is_inferred and sign == "∈" and is_list and found.role is Role.ASSERTION:
+                found = replace(found, role=Role.DECLARATION, finding=_never_false(found.finding))
             is_done = found.finding.is_false and not self._is_explaining
             return found if is_done else replace(found, finding=shown(found.finding))
         except NotUnderstood as error:
