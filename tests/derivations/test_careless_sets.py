@@ -10,7 +10,7 @@ TESTS = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize(
-    ("name", "least_right", "least_caught"), [("careless_homework", 0.96, 0.55), ("careless_notes", 1.0, 0.1)]
+    ("name", "least_right", "least_caught"), [("careless_homework", 0.96, 0.62), ("careless_notes", 1.0, 0.1)]
 )
 def test_nearly_every_refutation_is_right_and_slips_are_caught(
     python: Callable, name: str, least_right: float, least_caught: float
