@@ -257,7 +257,7 @@ def test_probabilities_are_normal_shares(condition, share):
 
 
 @pytest.mark.parametrize(
-    "source", [r"\operatorname{Var}(\gamma^2)", r"\mathbb{E}[e^\gamma]", r"\operatorname{Var}(\rho)"]
+    "source", [r"\operatorname{Var}(\|\rho\|^2)", r"\mathbb{E}[e^{\gamma + u^\top\rho}]", r"\operatorname{Var}(\rho)"]
 )
 def test_what_is_not_linear_or_no_number_is_not_understood(source):
     with pytest.raises(NotUnderstood):
