@@ -454,7 +454,7 @@ def _is_true(read: ReadRelation, work: Work, shared: SharedInputs | None, relati
 def _may_be_true(instances: Instances) -> bool:
     """False if both sides of an = or ≈ clearly differ, for some input or in the limit, or cannot be evaluated."""
     sign = instances.relation.sign
-    is_special = any(isinstance(side, Extremum | Infinity) for side in instances.sides)
+    is_special = any(isinstance(node, Extremum | Infinity) for side in instances.sides for node in walk(side))
     if sign not in ("=", "≈", "→") or is_special:
         return True
     try:
