@@ -268,9 +268,8 @@ def _unexplained_part(item: ReviewedStep, question: Question) -> str | None:
         if not isinstance(inner, Symbol):
             continue
         parts = (part for part in inner.subscripts if isinstance(part, Sum | Product | Quotient))
-        is_computed = inner not in _asked_symbols(question) and any(
-            symbol.name not in question.setting.fixed for part in parts for symbol in symbols(part)
-        )
+        is_open = any(symbol.name not in question.setting.fixed for part in parts for symbol in symbols(part))
+        is_computed = is_open and inner not in _asked_symbols(question)
         is_known = (
             inner.name in question.setting.functions or scope.lookup(inner) is not None or _is_defined(inner, item)
         )

@@ -56,7 +56,7 @@ from regard.derivations.judging.findings import (
     not_understood,
     true,
 )
-from regard.derivations.judging.judge import decide, holds, shown
+from regard.derivations.judging.judge import confirmed, decide, holds, shown
 from regard.derivations.judging.relations import Sides, read_side, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, Kind, SymbolMeaning
@@ -596,7 +596,7 @@ class QuestionJudge:
             return self._introduced(left, sides)
         if not self.scope.knows(left) or (right is not None and _is_worked_example(left, right)):
             return None
-        finding = decide(sides, self.scope)
+        finding = confirmed(decide(sides, self.scope))
         if finding.is_true or finding.kind == "not understood":
             return None
         is_drawn = self.scope.find(left).meaning.formula is None
@@ -813,7 +813,7 @@ class QuestionJudge:
         Only of what the relation depends on: what else may be anything makes no difference.
         """
         plain = replace(scope, sizes={})
-        own, opaque = _relevant(sides, scope)
+        own = _relevant(sides, scope)
         values = {key: kind for key, each in own.items() if (kind := _kind_of_value(each)) is not None}
         values |= {  # in A = B = I the A has a value too
             key: values[describe(each.formula)]
@@ -827,15 +827,16 @@ class QuestionJudge:
             yield replace(scope, sizes={**scope.sizes, **dict.fromkeys(equal, _EQUAL_SIZE)})
         if self._size_relations:
             yield replace(plain, own={**plain.own, **self._size_relations})
-        known = own.keys() | opaque
-        first = {key: each for key, each in self._first.items() if key in known and own.get(key) is not each}
+        first = {key: each for key, each in self._first.items() if scope.own.get(key) is not each}
         if first:
             yield replace(plain, own={**plain.own, **first}, opaque=plain.opaque.difference(first))
         if not scope.setting.has_usual_functions and _applies_usual_functions(sides):
             yield replace(scope, setting=replace(scope.setting, has_usual_functions=True))
         if (complex_scope := with_imaginary_unit(sides, plain)) is not None:
             yield complex_scope
-        unread = {key: self._valued.get(key) or likely_kinds(key) for key in opaque if key not in scope.setting.sizes}
+        unread = {
+            key: self._valued.get(key) or likely_kinds(key) for key in scope.opaque if key not in scope.setting.sizes
+        }
         if unread:
             yield plain.freed({**unread, **values})
         defined = {key: likely_kinds(key) for key, each in own.items() if each.formula is not None} | unread
@@ -871,14 +872,22 @@ class QuestionJudge:
                     self._sound.add(key)
 
 
-def _relevant(sides: Sides, scope: Scope) -> tuple[dict[str, SymbolMeaning], frozenset[str]]:
-    """The author's symbols that a relation depends on: what they mean, and those that could not be read."""
+def _relevant(sides: Sides, scope: Scope) -> Mapping[str, SymbolMeaning]:
+    """The author's symbols that a relation depends on; all of them if that is not known."""
     try:
         expressions = sides.expressions(scope)
     except NotUnderstood:
-        return dict(scope.own), scope.opaque
-    names = scope.reach(*expressions).union(describe(symbol) for side in expressions for symbol in symbols(side))
-    return {key: each for key, each in scope.own.items() if key in names}, scope.opaque & names
+        return scope.own
+    named = scope.reach(*expressions).union(describe(symbol) for side in expressions for symbol in symbols(side))
+    letters = set(map(_letter, named))
+    if any(_letter(name) in letters for name in scope.opaque):
+        return scope.own
+    return {key: meaning for key, meaning in scope.own.items() if _letter(key) in letters}
+
+
+def _letter(name: str) -> str:
+    """What a name is written with, without what stands below it: the x of x_i and of x(t)."""
+    return re.split(r"[_(]", name, maxsplit=1)[0]
 
 
 def _applies_usual_functions(sides: Sides) -> bool:

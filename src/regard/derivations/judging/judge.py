@@ -348,7 +348,7 @@ def _is_matrix_mark(node: Expression) -> bool:
 def shown(finding: Finding) -> Finding:
     """A finding ready to be reported: a failure is looked at closely, and gets its counterexample and explanation."""
     with ctx.workprec(PRECISION), np.errstate(all="ignore"):
-        finding = _with_counterexample(finding)
+        finding = confirmed(finding)
         if finding.explained_by is not None and finding.is_false:
             finding = replace(finding, explained_by=None).with_notes(finding.explained_by())
     return finding
@@ -371,7 +371,7 @@ def _with_correction(failure: Finding) -> Finding:
         return replace(failure, corrected_by=None).with_notes(failure.corrected_by())
 
 
-def _with_counterexample(finding: Finding) -> Finding:
+def confirmed(finding: Finding) -> Finding:
     """A failure with its counterexample, or what a closer look finds instead of a failure."""
     if finding.shown_by is None:
         return finding
@@ -537,7 +537,7 @@ def _open_if_undeclared(finding: Finding, sides: Sides, scope: Scope) -> Finding
 
 def _doubtful(failure: Finding, reason: str) -> Finding:
     """A failure that is not certain, with what shows it."""
-    failure = _with_counterexample(failure)
+    failure = confirmed(failure)
     if not failure.is_false:
         return failure
     at = "" if failure.kind == "ill-shaped" else f" ({failure.counterexample})"
@@ -726,7 +726,7 @@ def _in_the_regime(instances: Instances, exact: Finding) -> Finding:
         limit = None if stay_apart(instances) else decide_limit(instances)
         if limit is None or not limit.is_true or not leaves_out_only_what_vanishes(instances):
             return exact
-        loose = replace(limit, counterexample=_with_counterexample(exact).counterexample)
+        loose = replace(limit, counterexample=confirmed(exact).counterexample)
         return loose.with_notes((NoteKind.APPROXIMATION_MEANT.note(), *exact.notes))
     if sign in ORDERS and _holds_eventually(instances):
         reason = "True once the scale is large enough"
