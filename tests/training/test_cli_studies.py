@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from regard.training.model import Decoder
 from regard.training.planning import prepare_lessons
 from regard.training.recipe import RunPlan, load_recipe
 from regard.training.run_folder import RunFolder
+from waiting import comes_true
 
 TINY = [
     "model.width=16",
@@ -123,9 +123,7 @@ def test_a_comparison_that_is_stopped_keeps_what_is_finished_and_goes_on(python,
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
     process = subprocess.Popen([sys.executable, *wanted], env=environment, stderr=subprocess.PIPE, text=True)
     first = out / "fast-none-seed0" / "model.safetensors"
-    deadline = time.monotonic() + 100
-    while not first.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    assert comes_true(first.exists, seconds=100)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
