@@ -346,11 +346,9 @@ class _OutlineBuilder:
     def _restate_after(self, mark: AnswerMark, index: int) -> None:
         """What follows a wrapper is the next question's text, but for formulas alone that go on with the answer."""
         end = self._next_start(index, mark.closed)
-        if self._has_words(mark.closed, end):
+        between = self.document.prose[mark.closed : end]
+        if PLACEHOLDER not in between or _WORDS.search(_COMMAND.sub("", between)):
             self.restated.append(Range(start=mark.until, end=end))
-
-    def _has_words(self, start: int, end: int) -> bool:
-        return _WORDS.search(_COMMAND.sub("", self.document.prose[start:end])) is not None
 
     def _restate(self, sections: Sequence[_OpenSection]) -> None:
         for section in sections:
