@@ -138,7 +138,9 @@ def _turned(side: Expression) -> Iterator[Edit]:
 
 
 def _extended(side: Expression, other: Expression, scope: Scope) -> Iterator[Edit]:
-    """A side with a matrix as a further factor that the relation has already."""
+    """A product with a matrix as a further factor that the relation has already."""
+    if not isinstance(side, Product):
+        return
     found = dict.fromkeys(symbol for each in (side, other) for symbol in outer_symbols(each))
     for matrix in (symbol for symbol in found if _is_matrix(symbol, scope)):
         for factor in (matrix, Transpose(matrix)):
@@ -167,7 +169,11 @@ def _throughout(side: Expression, scope: Scope) -> Iterator[Edit]:
     for first, second in permutations(scope.setting.fixed, 2):
         if first in fixed and (second not in fixed or first < second):
             yield Edit(renamed(side, {first: second, second: first}), f"{first} and {second} exchanged")
-    families = {meaning.name: meaning.shape for meaning in scope.meanings.values() if meaning.index is not None}
+    families = {
+        meaning.name: meaning.shape
+        for meaning in scope.meanings.values()
+        if meaning.index is not None and Assumption.USUAL not in meaning.assume
+    }
     used = dict.fromkeys(symbol.name for symbol in symbols(side) if symbol.subscripts and symbol.name in families)
     for name in used:
         for other in (other for other in families if other != name and families[other] == families[name]):
