@@ -8,6 +8,7 @@ from itertools import islice, pairwise, product
 
 from regard.derivations.context.adjoints import GradientNames, gradient_names
 from regard.derivations.context.appeal import Appeal, LastSide
+from regard.derivations.context.atoms import with_atoms
 from regard.derivations.context.clauses import Clause
 from regard.derivations.context.complex_numbers import with_imaginary_unit
 from regard.derivations.context.declarations import SectionSymbols, without_symbols
@@ -517,7 +518,7 @@ class QuestionJudge:
             return as_distribution(left, sides.right, self.scope)
         if sides.sign == "∈":
             found = self.scope.lookup(left)
-            is_assumed = found is not None and bool(found.meaning.assume)
+            is_assumed = found is not None and (bool(found.meaning.assume) or found.meaning.law is not None)
             if self._is_inferred and statement.clause.is_restricted and not is_assumed:
                 self._half_read.add(describe(left))
             return as_membership(left, sides, self.scope)
@@ -843,6 +844,11 @@ class QuestionJudge:
             yield free
             if (complex_scope := with_imaginary_unit(sides, free)) is not None:
                 yield complex_scope
+        else:
+            free = plain
+        for base in (plain, free) if finding.kind != "false" else ():
+            if (atoms := with_atoms(sides, base)) is not None:
+                yield atoms
 
     def _redefines_query(self) -> bool:
         """True if the text has put a query of its own in the place of the one that the question continues with."""

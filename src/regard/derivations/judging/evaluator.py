@@ -865,9 +865,19 @@ class Evaluator:
             raise NotUnderstood("A condition on several random numbers is not supported.")
         laws = {law: self._valued_law(law) for each in numbers if (law := each.meaning.law) is not None}
         part = RandomPart(
-            numbers=numbers, laws=laws, law_number=self.scope.setting.law_number, arithmetic=self.arithmetic
+            numbers=numbers,
+            num_draws=self.instance.total_draws,
+            laws=laws,
+            law_number=self.scope.setting.law_number,
+            arithmetic=self.arithmetic,
         )
-        return part.mean(lambda values: at(self._with_arguments({**self.arguments, **values})))
+        return part.mean(lambda values, num_points: at(self._repeated(num_points, values)))
+
+    def _repeated(self, times: int, arguments: Mapping[tuple[int, int | None], Value]) -> Self:
+        """The evaluator with every draw repeated, and with values put in for some symbols."""
+        kept = {key: value.repeated(times) for key, value in self.arguments.items()}
+        instance = replace(self.instance, repeated=self.instance.repeated * times)
+        return self._elsewhere(instance=instance, arguments={**kept, **arguments})
 
     def _mean_over_outcomes(self, at: Callable[["Evaluator"], Value]) -> Value:
         """A mean where nothing says how symbols are random: together they have a few outcomes, at which all differ."""

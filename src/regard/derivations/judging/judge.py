@@ -280,6 +280,8 @@ def _decide_for_laws(sides: Sides, scope: Scope) -> Finding | None:
     laws = [law for name in reached if name in scope.meanings and (law := scope.meanings[name].law) is not None]
     if not any(isinstance(law, MomentLaw) for law in laws):
         return _decide_for_parameters(sides, scope, num_laws=len(laws)) if scope.setting.is_own else None
+    if all(isinstance(law, MomentLaw) and law.is_normal for law in laws):
+        return _decide_readings(sides, scope)
     findings = [
         _decide_readings(sides, replace(scope, setting=replace(scope.setting, law_number=number)))
         for number in range(NUM_LAWS)

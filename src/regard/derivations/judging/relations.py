@@ -234,7 +234,8 @@ class Instances:
         particular = self.scope.sizes
         if any(size > _LARGEST_SIZE for size in particular.values()):
             particular = self._without_large(particular)
-        used = self._used_sizes if len(setting.sizes) > _MANY_SIZES else None
+        is_chance = any(is_moment(node) for side in self.sides for node in walk(side))  # a mean is over few numbers
+        used = self._used_sizes if is_chance or len(setting.sizes) > _MANY_SIZES else None
         sizes = with_particular(setting, choose_sizes(setting, larger, used), particular)
         return Instance(setting=setting, sizes=sizes, **changes)
 

@@ -58,10 +58,14 @@ class Size:
 
 @dataclass(frozen=True, kw_only=True)
 class MomentLaw:
-    """The mean and variance of a random number, of every entry where it is a vector; all entries are independent."""
+    """The mean and variance of a random number, of every entry where it is a vector; all entries are independent.
+
+    Unless it is normal, nothing else is known of it.
+    """
 
     mean: Expression
     variance: Expression
+    is_normal: bool = False
 
 
 AnyLaw = MomentLaw | Distribution

@@ -403,6 +403,8 @@ class _Parser:
             return Accent("bar", base) if self.reading.is_complex else base
         if all(text == "'" for text in texts):
             return _renamed(base, "'" * len(texts))
+        if texts in (["+"], ["-"]) and isinstance(base, Symbol | Number):
+            return base if isinstance(base, Number) else _renamed(base, f"^{texts[0]}")  # T → 0⁺, a prior P⁻
         if texts[0] == ")" and texts[-1] == ")" and isinstance(base, Symbol):
             return _renamed(base, "^(" + "".join(texts[1:-1]) + ")")
         if isinstance(base, Symbol) and base.name == "e" and not base.subscripts:
