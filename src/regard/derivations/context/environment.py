@@ -575,8 +575,11 @@ def _own_distribution(left: Symbol, right: Sequence[Token], scope: Scope) -> Rec
     is_circular = law is not None and left in symbols(law)
     if law is None or is_circular or (found is not None and found.meaning.formula is not None):
         return Recognised(role=Role.DECLARATION, finding=finding, scope=scope.without(describe(left)))
-    meaning = found.meaning if found is not None else SymbolMeaning(name=describe(left))
-    return Recognised(role=Role.DECLARATION, finding=finding, scope=scope.with_meaning(replace(meaning, law=law)))
+    meaning = replace(found.meaning if found is not None else SymbolMeaning(name=describe(left)), law=law)
+    if meaning.key in scope.setting.undeclared - scope.own.keys() and not isinstance(law.parameters[-1], Number):
+        setting = replace(scope.setting, symbols={**scope.setting.symbols, meaning.key: meaning})
+        return Recognised(role=Role.DECLARATION, finding=finding, scope=replace(scope, setting=setting))
+    return Recognised(role=Role.DECLARATION, finding=finding, scope=scope.with_meaning(meaning))
 
 
 def _own_law(tokens: Sequence[Token], scope: Scope) -> Distribution | None:

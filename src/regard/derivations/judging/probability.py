@@ -20,8 +20,8 @@ from regard.derivations.judging.values import Arithmetic, IllShaped, Value, mult
 from regard.derivations.notation.tokens import NotUnderstood
 
 _MOST_POINTS = 16384
-_ORDERS = (24, 16, 12, 9, 8, 7, 6, 5, 4, 3)  # nodes for each number
-_MOST_TOGETHER = (4, 3)  # numbers that vary at once where there are too many for all to do so
+_ORDERS, _FEW = (5, 9, 16, 24), (4,)  # nodes for each number, and where there are many numbers
+_TOGETHER = 3  # numbers that vary at once where there are too many for all to do so
 _ANCHOR = 0.37  # where the first of the others stays
 _CLOSE, _ROUNDING = 1e-9, 1e-12
 # Nodes and weights of laws with mean 0 and variance 1: a symmetric one, one that is not, and one like a normal law.
@@ -46,6 +46,7 @@ Laws = Mapping[AnyLaw, ValuedLaw]
 Values = Mapping[tuple[int, int | None], Value]
 Evaluate = Callable[[Values, int], Value]
 _Nodes = tuple[tuple[np.ndarray, np.ndarray], ...]
+_Rule = tuple[list[_Nodes], int]
 
 
 def random_numbers(meanings: Iterable[SymbolMeaning], size: Callable[[str], int]) -> list[RandomNumber]:
@@ -72,29 +73,33 @@ class RandomPart:
 
     def mean(self, at: Evaluate) -> Value:
         """The mean of what `at` gives for the values of random symbols, each draw repeated for a number of points."""
-        found, *coarser = (self._mean(rules, most, at) for rules, most in self._ways())
-        for other in coarser:
-            gaps = zip(np.abs(found.array - other.array).flat, found.array.flat, strict=True)
-            if not all(bool(gap <= _CLOSE * (1 + abs(whole))) for gap, whole in gaps):
-                raise NotUnderstood("This mean is no polynomial in few random numbers.")
-        return found
+        for (rules, most), coarser in self._ways():
+            found = self._mean(rules, most, at)
+            if coarser is None or _agree(found, self._mean(*coarser, at)):
+                return found
+        raise NotUnderstood("This mean is no polynomial in few random numbers.")
 
-    def _ways(self) -> Iterator[tuple[list[_Nodes], int]]:
-        """Sets of nodes, each with how many numbers vary at once; if their means differ, neither is to be trusted.
+    def _ways(self) -> Iterator[tuple[_Rule, _Rule | None]]:
+        """Nodes of each number and how many vary at once, with a coarser rule: means that differ are not to be trusted.
 
-        One is enough where all numbers vary at once and have the very laws that are tried.
+        There is none where all numbers vary at once and have the very laws that are tried.
         """
         count = len(self.numbers)
-        for order, most in ((order, most) for most in (count, *_MOST_TOGETHER) for order in _ORDERS):
-            rules = [self._nodes(each, order) for each in self.numbers]
-            if most > count or _num_points(rules, most) > _MOST_POINTS:
-                continue
-            yield rules, most
-            is_whole = most == count
-            if not (is_whole and all(map(_is_tried, self.numbers))):
-                yield [self._nodes(each, order - 1) for each in self.numbers], most if is_whole else most - 1
-            return
-        raise NotUnderstood("There are too many random numbers here.")
+        orders = [order for order in _ORDERS if order**count <= _MOST_POINTS] or [
+            order for order in _FEW if order**count <= _MOST_POINTS
+        ]
+        if all(map(_is_tried, self.numbers)) and max(map(len, rules := self._rules(0))) ** count <= _MOST_POINTS:
+            yield (rules, count), None
+        elif orders:
+            yield from (((self._rules(order), count), (self._rules(order - 1), count)) for order in orders)
+        else:
+            order = 4 if _num_points(count, 4) <= _MOST_POINTS else 3
+            if _num_points(count, order) > _MOST_POINTS:
+                raise NotUnderstood("There are too many random numbers here.")
+            yield (self._rules(order), _TOGETHER), (self._rules(order - 1), _TOGETHER - 1)
+
+    def _rules(self, order: int) -> list[_Nodes]:
+        return [self._nodes(each, order) for each in self.numbers]
 
     def _mean(self, rules: list[_Nodes], most: int, at: Evaluate) -> Value:
         """The mean with at most that many numbers away from their anchors at once.
@@ -150,12 +155,14 @@ def _is_tried(number: RandomNumber) -> bool:
     return isinstance(number.meaning.law, MomentLaw) and not number.meaning.law.is_normal
 
 
-def _num_points(rules: list[_Nodes], most: int) -> int:
-    """How many points there are with at most that many numbers away from their anchors."""
-    if most == len(rules):
-        return math.prod(map(len, rules))
-    largest = max(map(len, rules))
-    return sum(math.comb(len(rules), moved) * largest**moved for moved in range(most + 1))
+def _agree(found: Value, other: Value) -> bool:
+    gaps = zip(np.abs(found.array - other.array).flat, found.array.flat, strict=True)
+    return all(bool(gap <= _CLOSE * (1 + abs(whole))) for gap, whole in gaps)
+
+
+def _num_points(count: int, order: int) -> int:
+    """How many points there are with only a few numbers away from their anchors."""
+    return sum(math.comb(count, moved) * order**moved for moved in range(_TOGETHER + 1))
 
 
 def _choices(rules: list[_Nodes], most: int) -> tuple[np.ndarray, np.ndarray]:

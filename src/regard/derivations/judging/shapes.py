@@ -224,7 +224,9 @@ class _Typing:
             return self._inside(meaning.formula)
         shape = self.chosen.get(meaning.key, meaning.shape)
         if isinstance(meaning.law, Distribution) and meaning.law.family == "normal":
-            variance = self(meaning.law.parameters[-1])
+            mean, variance = map(self, meaning.law.parameters)
+            if mean != SCALAR:
+                self.unifier.unify(shape, mean)
             if variance != SCALAR:
                 self.unifier.unify(shape, (variance[0], "1"))
         return shape
