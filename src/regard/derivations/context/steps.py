@@ -9,6 +9,7 @@ from itertools import islice, pairwise, product
 from regard.derivations.context.adjoints import GradientNames, gradient_names
 from regard.derivations.context.appeal import Appeal, LastSide
 from regard.derivations.context.atoms import with_atoms
+from regard.derivations.context.bounds import as_bound
 from regard.derivations.context.clauses import Clause
 from regard.derivations.context.complex_numbers import with_imaginary_unit
 from regard.derivations.context.declarations import SectionSymbols, without_symbols
@@ -411,6 +412,9 @@ class QuestionJudge:
     def _recognised(self, last: LastSide, sign: str, right: tuple[Token, ...], statement: Statement) -> Recognised:
         """A condition, what the problem gives, a design or definition, or else a claim to be decided."""
         left, target = readable(last.side, self.scope), readable(right, self.scope)
+        if self._is_inferred and statement.clause.role.is_claim and not statement.clause.follows:
+            if (bound := as_bound(left, sign, target, self.scope)) is not None:
+                return bound
         condition = as_condition(left, sign, target, self.scope)
         if condition is not None:
             return replace(condition, scope=None) if statement.chain.is_event else condition
