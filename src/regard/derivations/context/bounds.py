@@ -26,8 +26,10 @@ def as_bound(left: Expression | None, sign: str, right: Expression | None, scope
         return None
     meaning, is_zero = found.meaning, isinstance(right, Number) and right.value == 0
     if sign == _DEFINITE:
-        is_bounded = is_zero and meaning.shape[0] == meaning.shape[1]
-        return _recognised(meaning, Assumption.POSITIVE_DEFINITE if is_bounded else None, scope)
+        if meaning.shape[0] != meaning.shape[1]:  # another one than the rectangular matrix of that name above
+            scope = scope.freed({meaning.key: ("matrix",)})
+            meaning = replace(scope.meanings[meaning.key], shape=("1", "1"))
+        return _recognised(meaning, Assumption.POSITIVE_DEFINITE if is_zero else None, scope)
     if meaning.key not in scope.setting.undeclared - scope.own.keys():
         return None
     if body is not left:

@@ -190,7 +190,7 @@ def _decide_both_commas(sides: Sides, scope: Scope) -> Finding:
 def _decide_bare_gradients(sides: Sides, scope: Scope) -> Finding | None:
     """The finding where ∇ names no variable: true if it is by one that is left open; None without such a ∇."""
     tokens = (*sides.left, *sides.right)
-    is_bare = any(one.text == "\\nabla" and other.text not in ("_", "^") for one, other in pairwise(tokens))
+    is_bare = any(one.text == "\\nabla" and other.text != "_" for one, other in pairwise(tokens))
     if not is_bare or _is_readable(sides, scope):
         return None
     letters = [Symbol(token.text.removeprefix("\\")) for token in tokens if token.kind == "letter"]
@@ -204,7 +204,7 @@ def _decide_bare_gradients(sides: Sides, scope: Scope) -> Finding | None:
             finding = _decide(replace(sides, left=left, right=right), scope)
         except NotUnderstood:
             continue
-        if finding.is_true:
+        if finding.is_true or len(open_names) == 1:
             return finding
     return not_understood("It is not clear which variable this gradient is taken by")
 
@@ -221,7 +221,7 @@ def _with_variable(side: Sequence[Token], by: Sequence[Token]) -> Iterator[Token
     """A side with a variable below each ∇ that has none."""
     for place, token in enumerate(side):
         yield token
-        if token.text == "\\nabla" and (place + 1 == len(side) or side[place + 1].text not in ("_", "^")):
+        if token.text == "\\nabla" and (place + 1 == len(side) or side[place + 1].text != "_"):
             yield from (replace(each, start=token.end, end=token.end) for each in by)
 
 

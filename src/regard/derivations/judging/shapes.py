@@ -364,6 +364,8 @@ def likely_kinds(name: str) -> tuple[Kind, ...]:
     The value of a probability is a number: p(x), P(A|B), P(A,B); P(x) may be a product.
     """
     letter, _, inside = name.lstrip("\\").partition("(")
+    if letter.startswith("∇"):  # of a function that nothing defines
+        return ("matrix", "number") if letter.startswith("∇²") else ("column", "number")
     if inside and (letter in ("p", "Pr") or (letter == "P" and any(mark in inside for mark in "|,"))):
         return ("number",)
     if "matrix" in letter.lower():  # the name of a macro

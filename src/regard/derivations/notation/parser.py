@@ -955,15 +955,27 @@ class _Parser:
         return Derivative(top, self.power())
 
     def gradient(self) -> Expression:
-        """∇_x f, or ∇f of a function of one argument."""
-        variable = self.whole(self.script_tokens()) if self.skip("_") else None
+        """∇_x f, ∇²_x f, or ∇f of a function of one argument; of a function that nothing defines, ∇f(x) is a symbol."""
+        variable, is_second = None, False
+        while (token := self.peek()) is not None and token.kind == "script":
+            self.take()
+            script = self.script_tokens()
+            if token.text == "_" and variable is None:
+                variable = self.whole(script)
+            elif token.text == "^" and not is_second and [part.text for part in script] == ["2"]:
+                is_second = True
+            else:
+                raise self.stuck_before()
         body = self.differentiated()
         if variable is None and isinstance(body, Apply) and len(body.arguments) == 1:
             variable = body.arguments[0]
+        if variable is None and isinstance(body, Symbol) and body.name.endswith(")"):
+            return Symbol(("∇²" if is_second else "∇") + body.name, body.subscripts)
         if variable is None:
             start = self.tokens[self.place - 1].start
             raise NotUnderstood("It is not clear which variable this gradient is taken by.", start)
-        return Derivative(body, variable, is_gradient=True)
+        found = Derivative(body, variable, is_gradient=True)
+        return Derivative(found, variable) if is_second else found
 
     def binomial(self) -> Expression:
         """n over k; the numbers of a multinomial add up to n."""
