@@ -84,6 +84,7 @@ _SIZE_IN_LINE = re.compile(
     rf"|{any_of('length_of')}\s+(\w+)$"
 )
 _INDEPENDENT = re.compile(any_of("independent"), re.IGNORECASE)
+_CONJUNCTION = re.compile(rf"\b{any_of('conjunction')}\b", re.IGNORECASE)
 _DOTS = ("\\dots", "\\ldots", "\\cdots", "…", "...", ".")
 _WORDS = {"zero": "0", "one": "1"}
 
@@ -207,6 +208,8 @@ class _Reader:
 
     def _size(self, match: re.Match[str]) -> tuple[str, str] | None:
         formula = self.places.get(match.start("size")) if match["size"] else None
+        if _CONJUNCTION.search(self.text, match.end("size"), match.end()):  # a matrix A and vectors
+            return None
         return None if formula is None or formula.chains else _shape(tokens_of(formula))
 
     # -- laws ----------------------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from regard.derivations.notation.syntax import (
     Number,
     Power,
     Product,
+    SetOf,
     Sum,
     Symbol,
     Transpose,
@@ -274,6 +275,8 @@ def _with_premise(chain: Chain, found: Premises) -> Premises:
     scope = found.scope
     if left is None or right is None or not isinstance(left, Symbol):
         return replace(found, is_complete=False)
+    if sign == "∈" and isinstance(right, SetOf) and right.domain == "R" and _is_declared(left, scope):
+        return found
     is_driven = tends(left, scope) and sign in _ON_SCALES
     if is_driven and _drives_on(scope.find(left).meaning, sign, right):
         return found
@@ -290,6 +293,12 @@ def _with_premise(chain: Chain, found: Premises) -> Premises:
     if sign == "=" and left.name in {key.split("_")[0] for key in scope.own}:
         return found
     return replace(found, is_complete=False)
+
+
+def _is_declared(symbol: Symbol, scope: Scope) -> bool:
+    """True for a symbol of the author's whose shape is known: for A ∈ ℝ^{n×n} adds nothing to it."""
+    found = scope.lookup(symbol) if scope.setting.is_own else None
+    return found is not None and found.meaning.key not in scope.setting.undeclared
 
 
 def _drives_on(meaning: SymbolMeaning, sign: str, right: Expression) -> bool:

@@ -48,6 +48,7 @@ from regard.derivations.context.formulas import (
     plain,
     step_at,
 )
+from regard.derivations.context.squares import with_squares
 from regard.derivations.context.units import without_units
 from regard.derivations.judging.findings import (
     UNEXPECTED,
@@ -159,6 +160,7 @@ class QuestionJudge:
     _supposed_in: int | None = field(init=False, default=None)
     _written: dict[str, Expression] = field(init=False, default_factory=dict)
     _loose: set[str] = field(init=False, default_factory=set)
+    _earlier: frozenset[str] = field(init=False, default=frozenset())
     _valued: dict[str, tuple[Kind, ...]] = field(init=False, default_factory=dict)
     _first: dict[str, SymbolMeaning] = field(init=False, default_factory=dict)
     _equal_sizes: dict[str, str] = field(init=False, default_factory=dict)
@@ -260,6 +262,7 @@ class QuestionJudge:
         self._base = self.intended = Scope(setting=setting)
         self.scope, self.last = replace(self._base, own=kept, opaque=self.scope.opaque - section.stated), None
         self._loose = set(kept)
+        self._earlier = frozenset(setting.symbols.keys() - setting.undeclared - section.stated)
 
     def take_prelude(self, formula: Formula) -> None:
         """Learn from the assignment's own text under which letter its edition has one of the problem's scales."""
@@ -815,7 +818,12 @@ class QuestionJudge:
             yield other
 
     def _general_scopes(self, scope: Scope, sides: Sides, finding: Finding) -> Iterator[Scope]:
-        """Scopes without the particular values that the document gave, with i² = −1, then without its definitions."""
+        """Scopes without the particular values that the document gave, with i² = −1, then without its definitions.
+
+        What differs for every input that is tried may still be equal for some: an ≠ is not true in general.
+        """
+        if sides.sign == "≠":
+            return
         plain = replace(scope, sizes={})
         values = {key: kind for key, each in scope.own.items() if (kind := _kind_of_value(each)) is not None}
         values |= {  # in A = B = I the A has a value too
@@ -835,6 +843,14 @@ class QuestionJudge:
             yield replace(plain, own={**plain.own, **first}, opaque=plain.opaque.difference(first))
         if not scope.setting.has_usual_functions and _applies_usual_functions(sides):
             yield replace(scope, setting=replace(scope.setting, has_usual_functions=True))
+        varied = replace(plain, setting=replace(plain.setting, has_differentials=True))
+        bases = (plain, varied) if _has_differentials(sides) else (plain,)
+        yield from bases[1:]
+        for base in bases if finding.kind != "false" else ():
+            if (squares := with_squares(sides, base)) is not None:
+                yield squares
+        if sides.sign != "∈" and (earlier := self._earlier_shapes(sides)):
+            yield plain.freed(earlier)
         if (complex_scope := with_imaginary_unit(sides, plain)) is not None:
             yield complex_scope
         unread = {
@@ -853,6 +869,19 @@ class QuestionJudge:
         for base in (plain, free) if finding.kind != "false" else ():
             if (atoms := with_atoms(sides, base)) is not None:
                 yield atoms
+
+    def _earlier_shapes(self, sides: Sides) -> dict[str, tuple[Kind, ...]]:
+        """The vectors and matrices of a relation whose sizes an earlier section has declared: here they may differ."""
+        try:
+            reached = self.scope.reach(*sides.expressions(self.scope))
+        except NotUnderstood:
+            return {}
+        known = {key: self.scope.setting.symbols[key] for key in sorted(self._earlier & reached)}
+        return {
+            key: ("column",) if each.shape[1] == "1" else ("matrix",)
+            for key, each in known.items()
+            if not each.is_number and key not in self.scope.own
+        }
 
     def _redefines_query(self) -> bool:
         """True if the text has put a query of its own in the place of the one that the question continues with."""
@@ -884,6 +913,12 @@ def _applies_usual_functions(sides: Sides) -> bool:
     """True if a σ or Φ stands before a bracket."""
     tokens = (*sides.left, *sides.right)
     return any(one.text in ("\\sigma", "\\Phi") and other.kind == "open" for one, other in pairwise(tokens))
+
+
+def _has_differentials(sides: Sides) -> bool:
+    """True if a d stands before a letter or a bracket."""
+    tokens = (*sides.left, *sides.right)
+    return any(one.text == "d" and other.kind in ("letter", "open") for one, other in pairwise(tokens))
 
 
 def _names_a_side(statement: Statement) -> bool:

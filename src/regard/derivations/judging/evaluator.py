@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 from flint import arb
 
-from regard.derivations.judging.calculus import Loss, gradient_meaning, whole
+from regard.derivations.judging.calculus import Loss, direction_meaning, gradient_meaning, whole
 from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.functions import OF_SEVERAL, of_one
 from regard.derivations.judging.indices import (
@@ -36,6 +36,7 @@ from regard.derivations.notation.syntax import (
     Cases,
     Condition,
     Derivative,
+    Differential,
     Distribution,
     Dots,
     Expectation,
@@ -130,6 +131,7 @@ class Evaluator:
     is_extended: bool = False  # ∞ is a number
     held: Mapping[tuple[int, int | None], None] = field(default_factory=dict)  # random, but given
     losses: Mapping[str, Loss] = field(default_factory=dict)
+    varied: tuple[Symbol, ...] = ()  # what differentials vary
     chances: frozenset[str] = frozenset()  # symbols that are random in a way that nothing says
     work: Work = field(default_factory=Work)
 
@@ -560,6 +562,8 @@ class Evaluator:
             return reduce(lambda total, value: combine(total, value, self.arithmetic), arguments)
         if len(arguments) != 1:
             raise NotUnderstood(f"{node.function} takes one argument.")
+        if node.function == "log" and isinstance(node.arguments[0], Apply) and node.arguments[0].function == "det":
+            arguments = [Value(self.arithmetic.absolute(arguments[0].array))]  # what holds then holds where it is defined
         return of_one(node.function, arguments[0], self.arithmetic)
 
     def _softmax_over_index(self, node: Expression, one: Value) -> Value:
@@ -682,6 +686,25 @@ class Evaluator:
                 raise NotUnderstood("Derivatives of matrices are not supported.")
             values.append(np.broadcast_to(value.array, (num_draws, *value.shape)).reshape(num_draws, -1))
         return (values[0] - values[1]) / (2 * step[0, 0, 0])
+
+    def _differential(self, node: Differential) -> Value:
+        """How the body changes as every varied symbol moves in a direction of its own."""
+        if not self.varied or self.num_derivatives or self.scope.setting.is_complex:
+            raise NotUnderstood("It is not clear what varies here.")
+        certain = self._elsewhere(arithmetic=BALLS, num_derivatives=1)
+        step, values = BALLS.number(_STEP), []
+        for sign in (1, -1):
+            arguments = dict(certain.arguments)
+            for symbol in self.varied:
+                meaning = self.scope.find(symbol).meaning
+                point = certain._meant(FoundSymbol(meaning))
+                direction = self.instance.draw(direction_meaning(meaning.key, point.shape), BALLS)
+                arguments[id(meaning), None] = Value(point.array + sign * step * direction)
+            values.append(certain._with_arguments(arguments)(node.body))
+        if any(value.is_identity for value in values):
+            raise NotUnderstood("The size of this matrix is not known.")
+        slope = (values[0].array - values[1].array) / (2 * step)
+        return Value(_cut(slope) if self.arithmetic.is_certified else _midpoints(slope))
 
     # -- integrals -----------------------------------------------------------------------------------------------------
     def _integral(self, node: Integral) -> Value:
@@ -1061,6 +1084,7 @@ _RULES: Mapping[type[Expression], Callable[[Evaluator, Any], Value]] = {
     Cases: Evaluator._cases,
     Apply: Evaluator._apply,
     Derivative: Evaluator._derivative,
+    Differential: Evaluator._differential,
     Integral: Evaluator._integral,
     Expectation: Evaluator._expectation,
 }

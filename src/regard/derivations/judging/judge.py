@@ -78,7 +78,7 @@ from regard.derivations.notation.syntax import (
     symbols,
     walk,
 )
-from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
+from regard.derivations.notation.tokens import FUNCTIONS, NotUnderstood, Token, tokenize
 
 PRECISION = 320
 _MOST_UNKNOWN = 3
@@ -125,6 +125,8 @@ def _decide(sides: Sides, scope: Scope) -> Finding:
     if any(map(_may_be_thousands, (*sides.left, *sides.right))):
         return _decide_both_commas(sides, scope)
     if scope.setting.is_own:
+        if not scope.setting.has_differentials and _has_differentials(sides):
+            return _decide(sides, replace(scope, setting=replace(scope.setting, has_differentials=True)))
         if (by_some := _decide_bare_gradients(sides, scope)) is not None:
             return by_some
         if scope.setting.ones is None and (sized := _with_sized_ones(sides, scope)) is not None:
@@ -185,6 +187,17 @@ def _decide_both_commas(sides: Sides, scope: Scope) -> Finding:
     )
     decimal = _decide(replace(sides, left=left, right=right), scope)
     return decimal if decimal.is_true or thousands.is_false else thousands
+
+
+def _has_differentials(sides: Sides) -> bool:
+    """True for the d(XY) with an upright d, which is nothing else."""
+    pairs = (*pairwise(sides.left), *pairwise(sides.right))
+    return any(one.text == "d" and one.font == "roman" and _is_taken_of(other) for one, other in pairs)
+
+
+def _is_taken_of(token: Token) -> bool:
+    is_function = token.text.removeprefix("\\").lower() in FUNCTIONS
+    return is_function or (token.kind == "open" and token.text in (")", "]"))
 
 
 def _decide_bare_gradients(sides: Sides, scope: Scope) -> Finding | None:

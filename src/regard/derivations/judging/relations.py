@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from regard.derivations.judging.calculus import Loss, losses_in
+from regard.derivations.judging.calculus import Loss, losses_in, varied_in
 from regard.derivations.judging.evaluator import PLAIN, Convention, Evaluator, OutOfRange
 from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.indices import assignments, index_letters, ranges
@@ -180,6 +180,7 @@ class Instances:
             convention=convention,
             work=self.work,
             losses=self._losses,
+            varied=varied_in(self.sides, self.scope) if self.scope.setting.has_differentials else (),
             chances=self.chances,
         )
         chosen = assignments(

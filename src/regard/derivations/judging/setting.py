@@ -162,6 +162,7 @@ class Setting:
     changed: frozenset[str] | None = None
     seed: int = 0
     has_usual_functions: bool = False  # σ is the sigmoid, Φ the normal distribution function
+    has_differentials: bool = False  # dX is the differential of X
     has_other_parameters: bool = False  # N(μ, s) has the deviation s, Exp(s) and Gamma(a, s) the scale s
     law_number: int = 0  # of the laws to try for random numbers whose mean and variance alone are known
 

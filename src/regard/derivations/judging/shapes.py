@@ -17,6 +17,7 @@ from regard.derivations.notation.syntax import (
     BigOperator,
     Cases,
     Derivative,
+    Differential,
     Distribution,
     Dots,
     Expectation,
@@ -126,7 +127,7 @@ class _Typing:
                 return self._symbol(node)
             case Sum():
                 return self._alike(node.terms)
-            case Negative() | Accent():
+            case Negative() | Accent() | Differential():
                 return self(node.body)
             case Product():
                 return self._product(node)
@@ -321,6 +322,11 @@ class _Typing:
             for shape in others[1:]:
                 self.unifier.unify(others[0], shape)
             return others[0] if others else SCALAR
+        if node.function == "⊗" and SCALAR not in shapes:
+            is_outer = all(shape[1] == "1" for shape in shapes)
+            return (shapes[0][0], shapes[1][0]) if is_outer else self._anything()
+        if node.function == "vec":
+            return self.unifier.fresh(), "1"
         if node.function == "diag":
             return (shapes[0][0], shapes[0][0]) if shapes[0][1] == "1" else (shapes[0][0], "1")
         if node.function in ("var", "cov"):

@@ -25,6 +25,7 @@ from regard.derivations.notation.syntax import (
     Cases,
     Condition,
     Derivative,
+    Differential,
     Distribution,
     Dots,
     Expectation,
@@ -103,6 +104,7 @@ class Reading:
         frozenset()
     )  # names of distributions and random variables: p(x) is a density, H(p) an entropy
     is_sum_wide: bool = False  # \sum_i x_i + y_i as the sum of both instead of x_i alone
+    has_differentials: bool = False  # d before a letter or a bracket takes its differential
     base: int | None = None  # of a logarithm that names none; None is e
 
 
@@ -635,6 +637,8 @@ class _Parser:
             return Dots()
         if text in ("\\R", "\\Z", "\\N", "\\C") or token.font == "blackboard" and text in "RZNCE":
             return self.domain(text[-1])
+        if text == "d" and self.reading.has_differentials and self.is_at_variable():
+            return Differential(self.power())
         is_differential = text == "d" and token.font == "roman" and self.starts_factor()
         if (is_differential or text == "\\Delta") and (after := self.peek()) is not None and after.kind == "letter":
             name = self.plain_letter(self.take())
@@ -644,6 +648,11 @@ class _Parser:
         if text == "I" and token.font != "script":
             return Identity()
         return Symbol(text.removeprefix("\\"))
+
+    def is_at_variable(self) -> bool:
+        """True at a letter, a function or a bracket."""
+        token = self.peek()
+        return token is not None and self.starts_factor() and token.kind != "number" and token.text != "d"
 
     def domain(self, name: str) -> Expression:
         """A number domain with its dimensions; a blackboard E is the mean of what follows."""

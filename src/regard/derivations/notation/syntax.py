@@ -195,6 +195,13 @@ class SetOf(Expression):
 
 
 @dataclass(frozen=True, slots=True)
+class Differential(Expression):
+    """How something changes with what it depends on: d(XY) = dX Y + X dY."""
+
+    body: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Derivative(Expression):
     """∂top/∂bottom; a gradient has the shape of the bottom in every layout."""
 
