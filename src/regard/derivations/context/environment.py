@@ -21,6 +21,7 @@ from regard.derivations.notation.parser import parse, parse_law
 from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import (
     Apply,
+    BigOperator,
     Condition,
     Derivative,
     Distribution,
@@ -492,13 +493,26 @@ def with_subscripted(name: str, letter: str, formula: Expression, scope: Scope) 
 
 
 def _meaning(left: Symbol, expression: Expression, finding: Finding, scope: Scope) -> SymbolMeaning:
-    """The symbol, or the whole family where its subscript is a free index: x_i = … defines every x_i."""
+    """The symbol, or the whole family where its subscript is a free index: x_i = … defines every x_i, s_ij a matrix."""
+    if scope.setting.is_own and (table := _table(left, expression, scope)) is not None:
+        return SymbolMeaning(name=left.name, formula=table, swaps=finding.swaps)
     script = left.subscripts[0] if len(left.subscripts) == 1 else None
     index = script.name if isinstance(script, Symbol) else None
     if index is None or index not in scope.setting.free or index not in letters_in(expression):
         return SymbolMeaning(name=describe(left), formula=expression, swaps=finding.swaps)
     over = scope.setting.free[index]
     return SymbolMeaning(name=left.name, index=index, over=over, formula=expression, swaps=finding.swaps)
+
+
+def _table(left: Symbol, expression: Expression, scope: Scope) -> Expression | None:
+    """The matrix of all entries that s_ij = … defines; None for other subscripts than two free indices."""
+    letters = [script.name for script in left.subscripts if isinstance(script, Symbol) and not script.subscripts]
+    below = set(letters_in(expression))
+    is_table = len(letters) == len(left.subscripts) == len(set(letters)) == 2 and set(letters) <= below
+    if not is_table or not set(letters) <= scope.setting.free.keys() or left.name in scope.setting.sizes:
+        return None
+    row = BigOperator("row", letters[1], (), None, None, expression)
+    return BigOperator("column", letters[0], (), None, None, row)
 
 
 def as_coordinates(left: Symbol, sides: Sides, scope: Scope) -> Recognised | None:

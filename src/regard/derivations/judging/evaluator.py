@@ -370,6 +370,8 @@ class Evaluator:
             self._remember(NoteKind.COUNT_OF_ALL.note(describe(node.upper or node)))
         if node.operator in ("max", "min"):
             return self._extreme_over(node, letter, places)
+        if node.operator in ("row", "column"):
+            return self._stacked(node, letter, places)
         is_sum = node.operator == "sum"
         if isinstance(places, range) and letter not in letters_in(node.body):
             count = Value(self.arithmetic.number(Fraction(len(places))))
@@ -409,6 +411,17 @@ class Evaluator:
             raise NotUnderstood("It is not clear what this runs over.")
         values = [self.at(**{letter: place})(node.body) for place in places]
         return reduce(lambda most, value: OF_SEVERAL[node.operator](most, value, self.arithmetic), values)
+
+    def _stacked(self, node: BigOperator, letter: str, places: Sequence[int]) -> Value:
+        """All the values of an expression side by side, or below each other."""
+        if not 0 < len(places) <= MOST_PLACES:
+            raise NotUnderstood("It is not clear what this runs over.")
+        values = [self.at(**{letter: place})(node.body) for place in places]
+        if any(1 not in value.shape or value.is_identity for value in values):
+            raise NotUnderstood("An entry here is no number.")
+        draws = max(len(value.array) for value in values)
+        arrays = [np.broadcast_to(value.array, (draws, *value.shape)) for value in values]
+        return Value(np.concatenate(arrays, axis=2 if node.operator == "row" else 1))
 
     def _negative(self, node: Negative) -> Value:
         return self(node.body).negated()

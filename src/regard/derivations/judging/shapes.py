@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from regard.derivations.judging.calculus import is_loss
+from regard.derivations.judging.indices import ranges
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import OF_SQUARES, UNNAMED, Kind, SymbolMeaning
 from regard.derivations.notation.syntax import (
@@ -149,6 +150,8 @@ class _Typing:
                 return self._applied(node)
             case Expectation():
                 return self(node.body)
+            case BigOperator(operator="row" | "column"):
+                return self._stacked(node)
             case BigOperator():
                 return self(node.body)
             case Matrix() if any(isinstance(cell, Dots) for row in node.rows for cell in row):
@@ -180,6 +183,14 @@ class _Typing:
             case Scripted():
                 return self._part(self(node.base), len(node.subscripts))
         raise Untyped
+
+    def _stacked(self, node: BigOperator) -> Shape:
+        """The shape of what runs over an index to the right, or downwards."""
+        rows, columns = self(node.body)
+        size = ranges([node.body], self.scope).get(node.index)
+        if size is None:
+            raise Untyped
+        return (rows, size) if node.operator == "row" else (size, columns)
 
     def _listed(self, node: Matrix) -> Shape:
         """The shape of x_1, …, x_n in a column or a row, from that of the last."""
