@@ -100,8 +100,10 @@ class _Atoms:
     def _set_free(self, symbol: Symbol, *, is_counted: bool) -> None:
         """Let an unknown symbol be anything; below a sum its name is a whole family, or a matrix of entries."""
         scope, family = self.scope, self.scope.family(symbol.name)
-        is_whole = family is not None and family.key not in scope.setting.undeclared
-        if scope.knows(Symbol(symbol.name)) or is_whole or len(symbol.subscripts) > _MOST_SCRIPTS:
+        bare = scope.lookup(Symbol(symbol.name))
+        wholes = [each.key for each in (family, bare and bare.meaning) if each is not None]
+        is_part = any(key not in scope.setting.undeclared for key in wholes)
+        if is_part or len(symbol.subscripts) > _MOST_SCRIPTS:
             return  # an entry, or all members at once
         key = describe(symbol)
         if not is_counted:

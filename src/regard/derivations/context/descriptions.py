@@ -291,7 +291,10 @@ def _symbols_of(formula: Formula) -> Iterator[Symbol]:
     if formula.chains:
         sides = [chain.sides[0] for chain in formula.chains if chain.signs[0].text == "∈"]
     else:
-        sides = split_outside(tokens_of(formula), lambda token: token.text == ",")
+        tokens = tokens_of(formula)
+        if len(tokens) > 1 and (tokens[0].kind, tokens[-1].kind) == ("open", "close"):
+            tokens = tokens[1:-1]  # the pairs (u_i, v_i)
+        sides = split_outside(tokens, lambda token: token.text == ",")
     if (family := listed_family(sides)) is not None:
         yield family[0]
         return

@@ -27,7 +27,7 @@ from regard.derivations.judging.laws import Bound, ValuedLaw, cross_entropy
 from regard.derivations.judging.probability import RandomNumber, RandomPart, centred_product, random_numbers
 from regard.derivations.judging.quadrature import over_interval
 from regard.derivations.judging.scope import FoundSymbol, Scope, UnknownSymbol, split_digits
-from regard.derivations.judging.setting import AnyLaw, Assumption, MomentLaw, SymbolMeaning
+from regard.derivations.judging.setting import AnyLaw, Assumption, DefinedFunction, MomentLaw, SymbolMeaning
 from regard.derivations.judging.values import BALLS, ORDERS, Arithmetic, IllShaped, Value, Work, add, inner, multiply
 from regard.derivations.notation.syntax import (
     Accent,
@@ -593,6 +593,8 @@ class Evaluator:
     def _apply_defined(self, node: Apply) -> Value:
         """A function that the problem defines, its arguments put in."""
         function = self.scope.setting.functions[node.function]
+        if len(function.arguments) == 1 < len(node.arguments):
+            return self._apply_to_entries(node, function)
         if len(function.arguments) != len(node.arguments):
             raise NotUnderstood(f"{node.function} takes {len(function.arguments)} arguments.")
         values = [self(argument) for argument in node.arguments]
@@ -604,6 +606,17 @@ class Evaluator:
             raise NotUnderstood("The definitions are circular.")
         inside = self._with_arguments(arguments, indices={}, resolving=self.resolving | {key})
         return inside(function.vector_formula if is_vector and function.vector_formula else function.formula)
+
+    def _apply_to_entries(self, node: Apply, function: DefinedFunction) -> Value:
+        """A function of a vector whose entries are written one by one: f(a, b), where f(z) is defined for z ∈ ℝ^n."""
+        meaning = self.scope.find(Symbol(function.arguments[0])).meaning
+        rows, columns = meaning.shape
+        if rows.isdigit() or columns != "1" or meaning.index is not None:
+            raise NotUnderstood(f"{node.function} takes one argument.")
+        value = self(Matrix(tuple((argument,) for argument in node.arguments)))
+        instance = replace(self.instance, sizes={**self.instance.sizes, rows: len(node.arguments)})
+        inside = self._elsewhere(instance=instance, indices={}, arguments={**self.arguments, (id(meaning), None): value})
+        return inside(function.formula)
 
     # -- derivatives, by central differences far below any rounding ---------------------------------------------------
     def _derivative(self, node: Derivative) -> Value:

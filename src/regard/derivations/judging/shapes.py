@@ -308,6 +308,8 @@ class _Typing:
         shapes = [self(argument) for argument in node.arguments]
         if function is not None:
             inside = dict(zip(function.arguments, shapes, strict=False))
+            if len(function.arguments) == 1 < len(shapes):
+                inside = {function.arguments[0]: (str(len(shapes)), "1")}
             inner = _Typing(self.scope, self.chosen, self.unifier, {**self.bound, **inside}, self.depth)
             return inner._inside(function.formula)
         if node.function == "exp" and self.scope.setting.is_complex and shapes[0] != SCALAR:

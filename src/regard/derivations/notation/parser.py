@@ -526,7 +526,13 @@ class _Parser:
         return after[:2] in (["^", "T"], ["^", "\\top"]) or after[:3] in (["^", "}", "T"], ["^", "}", "\\top"])
 
     def inner_product(self) -> Expression:
+        """⟨x, y⟩; ⟨z⟩ is a mean, and a symbol of its own."""
+        start = self.place
         left = self.sum()
+        if self.text() == "\\rangle":
+            name = "".join(map(_as_printed, self.tokens[start : self.place]))
+            self.close("\\rangle")
+            return Symbol(f"⟨{name}⟩")
         if not self.skip(",", "|", "\\mid"):
             raise self.stuck()
         right = self.sum()
