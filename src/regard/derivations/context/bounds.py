@@ -22,8 +22,8 @@ def as_bound(left: Expression | None, sign: str, right: Expression | None, scope
         left, sign, right = right, _FLIPPED[sign], left
     body = left.body if isinstance(left, Norm) and left.order == 0 else left
     found = scope.lookup(body) if isinstance(body, Symbol) else None
-    if found is None or found.meaning.formula is not None or not _is_plain(right):
-        return None
+    if found is None or found.meaning.formula is not None or not _is_plain(right) or "(" in found.meaning.name:
+        return None  # the value of a function that nothing defines is claimed to be there
     meaning, is_zero = found.meaning, isinstance(right, Number) and right.value == 0
     if sign == _DEFINITE:
         if meaning.shape[0] != meaning.shape[1]:  # another one than the rectangular matrix of that name above

@@ -846,10 +846,11 @@ class QuestionJudge:
         varied = replace(plain, setting=replace(plain.setting, has_differentials=True))
         bases = (plain, varied) if _has_differentials(sides) else (plain,)
         yield from bases[1:]
-        for base in bases if finding.kind != "false" else ():
+        is_open_equation = sides.sign == "=" and finding.kind != "false"  # an inequality is only tried at random
+        for base in bases if is_open_equation else ():
             if (squares := with_squares(sides, base)) is not None:
                 yield squares
-        if sides.sign != "∈" and (earlier := self._earlier_shapes(sides)):
+        if sides.sign == "=" and (earlier := self._earlier_shapes(sides)):
             yield plain.freed(earlier)
         if (complex_scope := with_imaginary_unit(sides, plain)) is not None:
             yield complex_scope
@@ -866,7 +867,7 @@ class QuestionJudge:
                 yield complex_scope
         else:
             free = plain
-        for base in (plain, free) if finding.kind != "false" else ():
+        for base in (plain, free) if is_open_equation else ():
             if (atoms := with_atoms(sides, base)) is not None:
                 yield atoms
 

@@ -518,8 +518,16 @@ class Evaluator:
             sizes = Value(arithmetic.absolute(value.array))
             entries = (Value(sizes.array.reshape(len(sizes.array), -1, 1)[:, [k]]) for k in range(max(value.shape)))
             return reduce(lambda most, entry: OF_SEVERAL["max"](most, entry, arithmetic), entries)
+        if node.order in (3, 4) and 1 not in value.shape:
+            return self._of_singular_values(value, np.sum if node.order == 3 else np.max)
         squares = arithmetic.real(value.array * arithmetic.conjugate(value.array))
         return Value(arithmetic.sqrt(np.sum(squares, axis=(1, 2), keepdims=True)))
+
+    def _of_singular_values(self, value: Value, function: Callable[..., np.ndarray]) -> Value:
+        """The nuclear norm of a matrix, or its spectral norm, in floats only."""
+        if self.arithmetic.is_certified or value.is_identity:
+            raise NotUnderstood("This norm of a matrix is not certain.")
+        return Value(function(np.linalg.svd(value.array, compute_uv=False), axis=1)[:, None, None])
 
     def _inner(self, node: Inner) -> Value:
         return inner(self(node.left), self(node.right), self.arithmetic)
@@ -889,8 +897,8 @@ class Evaluator:
         if node.function == "mean":
             return self._mean_of(node.arguments[:1], chance)
         one, other = node.arguments[0], node.arguments[-1]
-        if node.function == "cov" and len(node.arguments) != 2:
-            raise NotUnderstood("A covariance is of two quantities.")
+        if node.function == "cov" and len(node.arguments) > 2:
+            raise NotUnderstood("A covariance is of one quantity, or of two.")
         middle = centred_product(self._mean_of((one,), chance), self._mean_of((other,), chance))
         product = self._mean_of((one, other), chance)
         return Value(product.array - middle.array)

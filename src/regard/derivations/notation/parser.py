@@ -78,7 +78,7 @@ _NO_SCRIPT = frozenset(r"\hat \tilde \bar \overline \vec \dot \check \frac".spli
 _INDEX_LETTERS = frozenset("abijklmnpqrstuv")
 _FREE_LETTERS = frozenset("ijklmnst")
 _ROUNDINGS = {"\\rfloor": "floor", "\\rceil": "ceiling"}
-_NORMS = {"2": 2, "1": 1, "\\infty": -1, "F": -2}
+_NORMS = {"": 2, "2": 4, "op": 4, "1": 1, "\\infty": -1, "F": -2, "*": 3}
 _OF_LAWS = ("mean", "var")
 _GREEK_NAMES = frozenset(command.removeprefix("\\") for command in GREEK.values())
 _BARS = ("|", "\\mid")
@@ -429,7 +429,7 @@ class _Parser:
         permuted = _permuted_indices(tokens)
         if permuted is not None:
             return permuted
-        if len(tokens) == 1 and tokens[0].kind in ("word", "text"):
+        if len(tokens) == 1 and (tokens[0].kind in ("word", "text") or tokens[0].text == "*"):
             return (Label(tokens[0].text.strip()),)
         letters = _letters(tokens)
         if len(letters) < 2:
@@ -574,7 +574,7 @@ class _Parser:
         if bar.text not in ("\\|", "\\rVert"):
             return Norm(body, 0)
         place = self.place
-        order = "".join(token.text for token in self.script_tokens()) if self.skip("_") else "2"
+        order = "".join(token.text for token in self.script_tokens()) if self.skip("_") else ""
         if order not in _NORMS:
             self.place = place
             raise self.stuck()

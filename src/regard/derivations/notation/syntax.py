@@ -156,7 +156,10 @@ class BigOperator(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Norm(Expression):
-    """‖x‖ (order 2), ‖x‖₁, ‖x‖_∞ (order −1), ‖A‖_F (order −2) or |x| (order 0 stands for the absolute value)."""
+    """‖x‖ (order 2), ‖x‖₁, ‖x‖_∞ (order −1), ‖A‖_F (order −2) or |x| (order 0 stands for the absolute value).
+
+    Of a matrix, ‖A‖_* (order 3) is the nuclear norm and ‖A‖₂ (order 4) the spectral one.
+    """
 
     body: Expression
     order: int = 2
