@@ -40,6 +40,7 @@ from regard.derivations.notation.syntax import (
     describe,
     letters_in,
     symbols,
+    walk,
 )
 from regard.derivations.notation.tokens import GREEK, NotUnderstood, Token, tokenize
 from regard.derivations.reading.phrases import any_of
@@ -599,10 +600,15 @@ def _own_distribution(left: Symbol, right: Sequence[Token], scope: Scope) -> Rec
     if law is None or is_circular or (found is not None and found.meaning.formula is not None):
         return Recognised(role=Role.DECLARATION, finding=finding, scope=scope.without(describe(left)))
     meaning = replace(found.meaning if found is not None else SymbolMeaning(name=describe(left)), law=law)
-    if meaning.key in scope.setting.undeclared - scope.own.keys() and not isinstance(law.parameters[-1], Number):
+    is_open = meaning.key in scope.setting.undeclared - scope.own.keys()
+    if is_open and law.family == "normal" and _may_be_a_covariance(law.parameters[-1]):
         setting = replace(scope.setting, symbols={**scope.setting.symbols, meaning.key: meaning})
         return Recognised(role=Role.DECLARATION, finding=finding, scope=replace(scope, setting=setting))
     return Recognised(role=Role.DECLARATION, finding=finding, scope=scope.with_meaning(meaning))
+
+
+def _may_be_a_covariance(node: Expression) -> bool:
+    return any(isinstance(each, Identity) or (isinstance(each, Symbol) and each.name[0].isupper()) for each in walk(node))
 
 
 def _own_law(tokens: Sequence[Token], scope: Scope) -> Distribution | None:

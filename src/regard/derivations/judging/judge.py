@@ -57,6 +57,7 @@ from regard.derivations.judging.values import BALLS, FLOATS, ORDERS, ROUNDED, Il
 from regard.derivations.notation.syntax import (
     Apply,
     BigOperator,
+    Derivative,
     Expression,
     Extremum,
     Infinity,
@@ -398,20 +399,37 @@ def _unknown_letters(sides: Sides, scope: Scope) -> list[str]:
 
 def _decide_readings(sides: Sides, scope: Scope) -> Finding:
     failures: list[tuple[Finding, ReadRelation]] = []
+    turned: Finding | None = None
     work = Work()
     with ctx.workprec(PRECISION), np.errstate(all="ignore"):
         for read in readings(sides, scope):
             finding = _decide_reading(read, work, is_particular=sides.is_particular).with_notes(read.notes)
             if finding.is_true and _begins_too_late(read.relation):
                 finding = Finding(kind="unknown", reason="True only if a sum from 0 begins with 1")
-            if finding.is_true:
+            if finding.is_true and _is_turned(read):
+                turned = Finding(kind="unknown", reason="True only where gradients are laid out as transposes")
+            elif finding.is_true:
                 return _qualified(replace(finding, swaps=tuple(read.scope.swaps.items())), sides, scope)
-            failures.append((finding, read))
+            else:
+                failures.append((finding, read))
+    if turned is not None:
+        return turned
     failure, read = _failure(failures)
     reads = [read, *(other for finding, other in failures if finding.is_false and other is not read)]
     is_ill_shaped = failure.kind == "ill-shaped"
     failure = replace(failure, explained_by=partial(_explanations, reads, is_ill_shaped=is_ill_shaped))
     return _open_if_unexplained(failure, read, scope) or _open_if_undeclared(failure, sides, scope)
+
+
+def _is_turned(read: ReadRelation) -> bool:
+    """True for a derivative by a square matrix that is laid out the other way, where no shape tells which is meant."""
+    if read.relation.convention.layout != "numerator":
+        return False
+    nodes = (node for side in (read.relation.left, read.relation.right) for node in walk(side))
+    bottoms = [node.bottom for node in nodes if isinstance(node, Derivative) and isinstance(node.bottom, Symbol)]
+    found = [read.scope.lookup(bottom) for bottom in bottoms if isinstance(bottom, Symbol)]
+    shapes = [each.meaning.shape for each in found if each is not None and each.meaning.formula is None]
+    return any(rows == columns != "1" for rows, columns in shapes)
 
 
 def _begins_too_late(relation: Relation) -> bool:

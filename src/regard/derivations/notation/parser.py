@@ -399,6 +399,8 @@ class _Parser:
             return base
         if texts in (["\\top"], ["T"]):
             return Transpose(base)
+        if texts in (["-", "\\top"], ["-", "T"]):
+            return Transpose(Power(base, Negative(Number(Fraction(1)))))
         if texts in (["\\dagger"], ["H"]):
             return Transpose(base, is_conjugate=True)
         if texts == ["*"]:
