@@ -11,15 +11,7 @@ from regard.derivations.judging.relations import Sides
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import Kind, SymbolMeaning
 from regard.derivations.judging.shapes import likely_kinds
-from regard.derivations.notation.syntax import (
-    Expression,
-    Label,
-    Symbol,
-    bound_name,
-    children,
-    describe,
-    letters_in,
-)
+from regard.derivations.notation.syntax import Expression, Label, Symbol, bound_name, children, describe, letters_in
 from regard.derivations.notation.tokens import NotUnderstood
 
 _MOST_ATOMS = 12

@@ -1,4 +1,4 @@
-"""Bounds on symbols that nothing explains: 0 < β < 1, |a| < 1, y_k ≥ 0 and A ≻ 0 say where they lie, and claim nothing."""
+"""Bounds on symbols that nothing explains: 0 < β < 1, |a| < 1 and A ≻ 0 say where these lie, and claim nothing."""
 
 from dataclasses import replace
 

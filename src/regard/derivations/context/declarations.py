@@ -397,7 +397,7 @@ class _Section:
         return found
 
     def _shape_of_vector(self, law: Distribution) -> tuple[str, str] | None:
-        """The shape of a random vector, where its mean or its covariance has one: x ∼ N(μ, Σ) with μ ∈ ℝ^d, N(0, I_d)."""
+        """The shape of a random vector, if its mean or its covariance has one: N(μ, Σ) with μ ∈ ℝ^d, N(0, I_d)."""
         if law.family != "normal":
             return None
         mean, covariance = (self._declared_shapes.get(describe(each)) for each in law.parameters)
@@ -450,7 +450,9 @@ class _Section:
     def _random(self) -> frozenset[str]:
         """The symbols that have a law, and the means of normal laws: none is a matrix, even if its letter is large."""
         means = (law.parameters[0] for law in self._laws if law.family == "normal")
-        return frozenset(describe(each) for each in (*(left for left, _ in self._drawn), *means) if isinstance(each, Symbol))
+        return frozenset(
+            describe(each) for each in (*(left for left, _ in self._drawn), *means) if isinstance(each, Symbol)
+        )
 
     @cached_property
     def _said(self) -> dict[str, Description]:

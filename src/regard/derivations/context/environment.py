@@ -608,7 +608,9 @@ def _own_distribution(left: Symbol, right: Sequence[Token], scope: Scope) -> Rec
 
 
 def _may_be_a_covariance(node: Expression) -> bool:
-    return any(isinstance(each, Identity) or (isinstance(each, Symbol) and each.name[0].isupper()) for each in walk(node))
+    return any(
+        isinstance(each, Identity) or (isinstance(each, Symbol) and each.name[0].isupper()) for each in walk(node)
+    )
 
 
 def _own_law(tokens: Sequence[Token], scope: Scope) -> Distribution | None:

@@ -1,4 +1,4 @@
-"""Matrices that a relation makes sense for only if they are square: the X of det X and X⁻¹, declared as m×n elsewhere."""
+"""Matrices that are m×n elsewhere, but that a relation makes sense for only if they are square: the X of det X, X⁻¹."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +21,12 @@ def with_squares(sides: Sides, scope: Scope) -> Scope | None:
     for symbol in _square(nodes):
         known = scope.lookup(symbol)
         meaning = known.meaning if known is not None else None
-        if meaning is not None and meaning.formula is None and "1" not in meaning.shape and len(set(meaning.shape)) == 2:
+        if (
+            meaning is not None
+            and meaning.formula is None
+            and "1" not in meaning.shape
+            and len(set(meaning.shape)) == 2
+        ):
             found[meaning.key] = replace(meaning, shape=(meaning.shape[0], meaning.shape[0]))
     return replace(scope, own={**scope.own, **found}) if found else None
 

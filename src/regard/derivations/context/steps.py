@@ -415,9 +415,9 @@ class QuestionJudge:
     def _recognised(self, last: LastSide, sign: str, right: tuple[Token, ...], statement: Statement) -> Recognised:
         """A condition, what the problem gives, a design or definition, or else a claim to be decided."""
         left, target = readable(last.side, self.scope), readable(right, self.scope)
-        if self._is_inferred and statement.clause.role.is_claim and not statement.clause.follows:
-            if (bound := as_bound(left, sign, target, self.scope)) is not None:
-                return bound
+        is_new = self._is_inferred and statement.clause.role.is_claim and not statement.clause.follows
+        if is_new and (bound := as_bound(left, sign, target, self.scope)) is not None:
+            return bound
         condition = as_condition(left, sign, target, self.scope)
         if condition is not None:
             return replace(condition, scope=None) if statement.chain.is_event else condition

@@ -584,7 +584,9 @@ class Evaluator:
         if len(arguments) != 1:
             raise NotUnderstood(f"{node.function} takes one argument.")
         if node.function == "log" and isinstance(node.arguments[0], Apply) and node.arguments[0].function == "det":
-            arguments = [Value(self.arithmetic.absolute(arguments[0].array))]  # what holds then holds where it is defined
+            arguments = [
+                Value(self.arithmetic.absolute(arguments[0].array))
+            ]  # what holds then holds where it is defined
         return of_one(node.function, arguments[0], self.arithmetic)
 
     def _softmax_over_index(self, node: Expression, one: Value) -> Value:
@@ -623,7 +625,9 @@ class Evaluator:
             raise NotUnderstood(f"{node.function} takes one argument.")
         value = self(Matrix(tuple((argument,) for argument in node.arguments)))
         instance = replace(self.instance, sizes={**self.instance.sizes, rows: len(node.arguments)})
-        inside = self._elsewhere(instance=instance, indices={}, arguments={**self.arguments, (id(meaning), None): value})
+        inside = self._elsewhere(
+            instance=instance, indices={}, arguments={**self.arguments, (id(meaning), None): value}
+        )
         return inside(function.formula)
 
     # -- derivatives, by central differences far below any rounding ---------------------------------------------------
@@ -634,6 +638,8 @@ class Evaluator:
             return self._of_loss(loss, node, node.bottom)
         if self.num_derivatives > 1 or self.scope.setting.is_complex:
             raise NotUnderstood("Only first and second derivatives of real quantities are supported.")
+        if not isinstance(node.bottom, Symbol):
+            return self._at_a_place(node)
         certain = self._elsewhere(arithmetic=BALLS, num_derivatives=self.num_derivatives + 1)
         variable, entries = certain._variable(node.bottom, node.top)
         slopes = [certain._slope(node.top, variable, entry) for entry in entries]
@@ -643,6 +649,31 @@ class Evaluator:
         if self.num_derivatives:
             return Value(laid_out)
         return Value(_cut(laid_out) if self.arithmetic.is_certified else _midpoints(laid_out))
+
+    def _at_a_place(self, node: Derivative) -> Value:
+        """f'(2), f''(x + 1) and the like: how fast a function of one number changes there."""
+        order, inner = 1, node.top
+        while isinstance(inner, Derivative) and inner.bottom == node.bottom:
+            order, inner = order + 1, inner.top
+        if not isinstance(inner, Apply) or inner.arguments != (node.bottom,) or order > 2:
+            raise NotUnderstood("Derivatives are supported only with respect to a symbol.")
+        name, function = inner.function, self.scope.setting.functions.get(inner.function)
+        certain = self._elsewhere(arithmetic=BALLS, num_derivatives=2)
+        place, step = certain(node.bottom), BALLS.number(_STEP)
+
+        def at(steps: int) -> np.ndarray:
+            moved = Value(place.array + steps * step)
+            if function is None:
+                value = of_one(name, moved, BALLS)
+            else:
+                key = (id(self.scope.find(Symbol(function.arguments[0])).meaning), None)
+                value = certain._with_arguments({**certain.arguments, key: moved}, indices={})(function.formula)
+            if not (place.is_scalar and value.is_scalar):
+                raise NotUnderstood("Derivatives are supported only with respect to a symbol.")
+            return value.array
+
+        slope = (at(1) - at(-1)) / (2 * step) if order == 1 else (at(1) - 2 * at(0) + at(-1)) / (step * step)
+        return Value(_cut(slope) if self.arithmetic.is_certified else _midpoints(slope))
 
     def _of_loss(self, loss: Loss, node: Derivative, bottom: Symbol) -> Value:
         """The derivative of a loss that nothing defines: drawn at random by a source, and what follows for the rest."""

@@ -111,7 +111,8 @@ class RandomPart:
         for number, rule in enumerate(rules):
             anchor = np.full((1, 1, 1), _ANCHOR + number / 16), np.ones((1, 1, 1))
             nodes, node_weights = (
-                np.concatenate(np.broadcast_arrays(*parts), axis=1)[:, :, 0] for parts in zip(*rule, anchor, strict=True)
+                np.concatenate(np.broadcast_arrays(*parts), axis=1)[:, :, 0]
+                for parts in zip(*rule, anchor, strict=True)
             )
             steps.append(nodes[:, chosen[:, number]])
             weights = weights * node_weights[:, chosen[:, number]]

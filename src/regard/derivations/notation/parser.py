@@ -69,6 +69,7 @@ MAX_TOKENS = 3_000
 MAX_DEPTH = 50
 _MAX_DIGITS = 300
 _MOST_PLACES = 30
+_MOST_PRIMES = 2
 _TIMES = frozenset({"\\cdot", "\\times", "*"})
 _WIDE_PRODUCTS = {"\\odot": "⊙", "\\otimes": "⊗"}
 _UNREAD_PRODUCTS = frozenset({"\\circ"})
@@ -335,11 +336,16 @@ class _Parser:
             return self.opaque_value(base)
         if name in self.reading.functions:
             return Apply(name, self.arguments())
-        derived = Symbol(base.name.removesuffix("'"), base.subscripts)
-        if derived == base or describe(derived) not in self.reading.functions:
+        bare = base.name.rstrip("'")
+        order = len(base.name) - len(bare)
+        function = next((each for each in (bare, f"\\{bare}") if each in self.reading.functions), None)
+        if function is None or base.subscripts or not 1 <= order <= _MOST_PRIMES:
             return None
         arguments = self.arguments()
-        return Derivative(Apply(describe(derived), arguments), arguments[0])
+        found: Expression = Apply(function, arguments)
+        for _ in range(order):
+            found = Derivative(found, arguments[0])
+        return found
 
     def inside_bracket(self) -> list[Token]:
         """The tokens between the bracket that opens here and the one that closes it."""
