@@ -117,8 +117,10 @@ class Scope:
             functions |= {"\\sigma", "\\Phi"}
         opaque = self.setting.opaque_functions - functions
         laws = frozenset(key for key, meaning in self.meanings.items() if meaning.is_law)
+        valued = frozenset(key for key, meaning in self.meanings.items() if key.endswith(")") and meaning.formula)
         return Reading(
             functions=functions,
+            valued=valued,
             opaque=opaque,
             laws=laws,
             is_complex=self.setting.is_complex,

@@ -100,6 +100,7 @@ class Reading:
     is_derivative_wide: bool = True  # \nabla_x x^\top y as the gradient of the product, not of x alone
     is_complex: bool = True  # a star conjugates; elsewhere it only decorates
     functions: frozenset[str] = frozenset()  # names that the problem declares as functions
+    valued: frozenset[str] = frozenset()  # values of such functions that are defined all the same
     opaque: frozenset[str] = frozenset()  # functions that nothing defines: f(x) is one symbol, whatever f is
     laws: frozenset[str] = (
         frozenset()
@@ -992,7 +993,8 @@ class _Parser:
         body = self.differentiated()
         if variable is None and isinstance(body, Apply) and len(body.arguments) == 1:
             variable = body.arguments[0]
-        if variable is None and isinstance(body, Symbol) and body.name.endswith(")"):
+        is_value = isinstance(body, Symbol) and body.name.endswith(")") and body.name not in self.reading.valued
+        if variable is None and is_value and isinstance(body, Symbol):
             return Symbol(("∇²" if is_second else "∇") + body.name, body.subscripts)
         if variable is None:
             start = self.tokens[self.place - 1].start
