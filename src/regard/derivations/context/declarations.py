@@ -734,6 +734,8 @@ class _Section:
         before = self.before.kinds.get(key) if self.before is not None else None
         if before is None and meaning.index is None and key not in self.used:  # only entries of it stand anywhere
             return ("matrix",)
+        if key in self._covariances and key[0].isupper():
+            return ("matrix",)
         kinds = before or (("number", "column") if key in self._random else likely_kinds(key))
         # The bare s of softmax(s) is all members together, and says nothing of one.
         members = (name for name in marked if meaning.index and "_" in name)

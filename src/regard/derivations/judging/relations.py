@@ -16,6 +16,7 @@ from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.indices import assignments, index_letters, ranges
 from regard.derivations.judging.instances import POOL, Instance, choose_sizes, with_particular
 from regard.derivations.judging.scope import Scope
+from regard.derivations.judging.setting import Size
 from regard.derivations.judging.values import (
     BALLS,
     FLOATS,
@@ -50,6 +51,7 @@ _ZERO = Number(Fraction(0))
 _MAY_GO_BARE = ("sin", "cos", "log", "exp")
 _LARGEST_SIZE = 128
 _MANY_SIZES = 8
+_FREE_SIZES = (Size(), Size(minimum=3))  # not even, nor made of others
 _WIDENED, _CLEAR_LEAD = (1.0, 6.0, 40.0), 0.15
 # How far each premise is met, by the gap between its sides: above 0 if it is.
 PICKING: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -237,7 +239,11 @@ class Instances:
             particular = self._without_large(particular)
         is_chance = any(is_moment(node) for side in self.sides for node in walk(side))  # a mean is over few numbers
         used = self._used_sizes if is_chance or len(setting.sizes) > _MANY_SIZES else None
-        sizes = with_particular(setting, choose_sizes(setting, larger, used), particular)
+        sizes = choose_sizes(setting, 0 if is_chance else larger, used)
+        if is_chance and larger:
+            free = {name for name in self._used_sizes & sizes.keys() if setting.sizes[name] in _FREE_SIZES}
+            sizes = {name: size + larger if name in free else size for name, size in sizes.items()}
+        sizes = with_particular(setting, sizes, particular)
         return Instance(setting=setting, sizes=sizes, **changes)
 
     def _without_large(self, particular: Mapping[str, int]) -> Mapping[str, int]:
