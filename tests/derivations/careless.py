@@ -60,7 +60,7 @@ def score(name: str, step: int = 1) -> Score:
     folder = HERE / name
     labels = labels_of(folder)
     num_right, num_false, alarms, missed = 0, 0, [], []
-    for path in sorted(path for path in folder.iterdir() if path.suffix in (".md", ".tex", ".ipynb"))[::step]:
+    for path in sorted(path for path in folder.iterdir() if path.suffix in (".md", ".tex", ".ipynb", ".txt"))[::step]:
         document = read(path)
         problem = load_problem("cs224n-a4") if name == "careless_homework" else infer_problem(read_formulas(document))
         refuted = [v for v in judge_document(document, problem).verdicts if v.status == "refuted"]

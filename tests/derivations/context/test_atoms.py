@@ -12,14 +12,8 @@ WEIGHTS = SCORES + r"Let $p_{ij} = e^{s_{ij}} / \sum_{k=1}^N e^{s_{ik}}$. Then "
 @pytest.mark.parametrize(
     ("claim", "is_true"),
     [
-        (
-            r"S_{t-1} - \beta_t k_t (S_{t-1}^\top k_t - v_t)^\top = (I - \beta_t k_t k_t^\top) S_{t-1} + \beta_t k_t v_t^\top",
-            True,
-        ),
-        (
-            r"S_{t-1} - \beta_t k_t (S_{t-1}^\top k_t - v_t)^\top = (I + \beta_t k_t k_t^\top) S_{t-1} + \beta_t k_t v_t^\top",
-            False,
-        ),
+        (r"S_{t-1} - k_t (S_{t-1}^\top k_t - v_t)^\top = (I - k_t k_t^\top) S_{t-1} + k_t v_t^\top", True),
+        (r"S_{t-1} - k_t (S_{t-1}^\top k_t - v_t)^\top = (I + k_t k_t^\top) S_{t-1} + k_t v_t^\top", False),
         (r"\det(I - \beta_t k_t k_t^\top) = 1 - \beta_t k_t^\top k_t", True),
         (r"\det(I - \beta_t k_t k_t^\top) = 1 - \beta_t k_t", False),
     ],
