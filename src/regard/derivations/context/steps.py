@@ -749,7 +749,8 @@ class QuestionJudge:
         is_first = sides.left == statement.chain.sides[0]
         if is_first and not is_linked and any(meaning.formula is not None for meaning in meanings):
             return "Looks wrong if its symbols still mean what they were defined as"
-        is_valued = _has_expectation(left) or _has_expectation(right) or statement.clause.is_deduced
+        is_count = not meanings and (_counts(left) or _counts(right))  # of sizes alone: no condition on them
+        is_valued = is_count or _has_expectation(left) or _has_expectation(right) or statement.clause.is_deduced
         if used and not is_valued and all(meaning.is_number and meaning.formula is None for meaning in meanings):
             self._supposed |= reached
             return "Looks wrong unless it is a condition on its symbols"
@@ -969,6 +970,11 @@ def _is_plain(node: Expression) -> bool:
 def _has_large_number(node: Expression) -> bool:
     numbers = (inner for inner in walk(node) if isinstance(inner, Number))
     return any(number.value > _LARGEST_PLAIN or number.places > 1 for number in numbers)
+
+
+def _counts(node: Expression) -> bool:
+    functions = {inner.function for inner in walk(node) if isinstance(inner, Apply)}
+    return not functions.isdisjoint(("binomial", "factorial"))
 
 
 def _has_expectation(node: Expression) -> bool:
