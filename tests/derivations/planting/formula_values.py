@@ -75,7 +75,7 @@ def value(node: Expression, world: World) -> Array:
             return np.conj(inner).T if is_conjugate else inner.T
         case Accent("bar", body):
             return np.conj(_number(value(body, world)))
-        case Norm(body, order) if order in (0, 2, 4):
+        case Norm(body, order) if order in (0, 2):
             return np.sqrt(np.sum(np.abs(value(body, world)) ** 2))
         case Inner(left, right):
             return _inner(value(left, world), value(right, world))

@@ -48,6 +48,7 @@ from regard.derivations.notation.syntax import (
 from regard.derivations.notation.tokens import GREEK, NotUnderstood, Token
 
 _ZERO = Number(Fraction(0))
+_BARS = ("\\|", "\\rVert")
 _MAY_GO_BARE = ("sin", "cos", "log", "exp")
 _LARGEST_SIZE = 128
 _MANY_SIZES = 8
@@ -380,17 +381,30 @@ def _ways_to_parse(sides: Sides, scope: Scope) -> Iterator[Reading]:
     has_sum = any(token.text == "\\sum" for token in tokens) and any(token.text in "+-" for token in tokens)
     wide_sum = (False, True) if has_sum else (False,)
     wide_derivative = (True, False) if any(token.text in ("\\nabla", "\\partial") for token in tokens) else (True,)
-    for is_sum_wide, base, is_slash_wide, is_argument_wide, is_derivative_wide in itertools.product(
-        wide_sum, bases, wide_slash, wide_argument, wide_derivative
+    norms = _ways_to_read_norms(tokens) if scope.setting.is_own else (False,)
+    for is_spectral, is_sum_wide, base, is_slash_wide, is_argument_wide, is_derivative_wide in itertools.product(
+        norms, wide_sum, bases, wide_slash, wide_argument, wide_derivative
     ):
         yield replace(
             scope.reading,
+            is_spectral=is_spectral,
             is_sum_wide=is_sum_wide,
             base=base,
             is_slash_wide=is_slash_wide,
             is_argument_wide=is_argument_wide,
             is_derivative_wide=is_derivative_wide,
         )
+
+
+def _ways_to_read_norms(tokens: Sequence[Token]) -> tuple[bool, ...]:
+    """Whether ‖A‖₂ is the spectral norm: beside ‖A‖_F or ‖A‖_* it is, elsewhere it may be."""
+    texts = [token.text for token in tokens]
+    after = {
+        third for bar, below, third in zip(texts, texts[1:], texts[2:], strict=False) if bar in _BARS and below == "_"
+    }
+    if "2" not in after:
+        return (False,)
+    return (True,) if after & {"F", "*"} else (False, True)
 
 
 def _other_readings(plain: Relation, scope: Scope) -> Iterator[ReadRelation]:

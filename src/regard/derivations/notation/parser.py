@@ -79,7 +79,7 @@ _NO_SCRIPT = frozenset(r"\hat \tilde \bar \overline \vec \dot \check \frac".spli
 _INDEX_LETTERS = frozenset("abijklmnpqrstuv")
 _FREE_LETTERS = frozenset("ijklmnst")
 _ROUNDINGS = {"\\rfloor": "floor", "\\rceil": "ceiling"}
-_NORMS = {"": 2, "2": 4, "op": 4, "1": 1, "\\infty": -1, "F": -2, "*": 3}
+_NORMS = {"": 2, "2": 2, "op": 4, "1": 1, "\\infty": -1, "F": -2, "*": 3}
 _OF_LAWS = ("mean", "var")
 _GREEK_NAMES = frozenset(command.removeprefix("\\") for command in GREEK.values())
 _BARS = ("|", "\\mid")
@@ -106,6 +106,7 @@ class Reading:
         frozenset()
     )  # names of distributions and random variables: p(x) is a density, H(p) an entropy
     is_sum_wide: bool = False  # \sum_i x_i + y_i as the sum of both instead of x_i alone
+    is_spectral: bool = False  # ‖A‖₂ of a matrix as its spectral norm instead of Frobenius's
     has_differentials: bool = False  # d before a letter or a bracket takes its differential
     base: int | None = None  # of a logarithm that names none; None is e
 
@@ -587,7 +588,7 @@ class _Parser:
         if order not in _NORMS:
             self.place = place
             raise self.stuck()
-        return Norm(body, _NORMS[order])
+        return Norm(body, 4 if order == "2" and self.reading.is_spectral else _NORMS[order])
 
     # -- words and letters ---------------------------------------------------------------------------------------------
     def word(self, token: Token) -> Expression:

@@ -158,7 +158,7 @@ class BigOperator(Expression):
 class Norm(Expression):
     """‖x‖ (order 2), ‖x‖₁, ‖x‖_∞ (order −1), ‖A‖_F (order −2) or |x| (order 0 stands for the absolute value).
 
-    Of a matrix, ‖A‖_* (order 3) is the nuclear norm and ‖A‖₂ (order 4) the spectral one.
+    Of a matrix, ‖A‖_* (order 3) is the nuclear norm and ‖A‖_op (order 4) the spectral one.
     """
 
     body: Expression
