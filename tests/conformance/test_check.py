@@ -15,6 +15,7 @@ from regard.conformance.requests import CheckRequest, importable_name
 from regard.conformance.subject import Spec
 from regard.conformance.verdict import Diagnosis, LawVerdict
 from regard.core.verdict import Place
+from waiting import comes_true, ends, lives
 
 CAUSAL = Spec(causal=True, positions="none")
 QUICK = ("CAUSAL", "DET", "PREFIX")
@@ -146,25 +147,10 @@ def test_a_layer_that_hangs_does_not_outlive_who_checks_it(tmp_path):
     checker = subprocess.Popen([sys.executable, "-m", "regard", "check", f"{source}:hang", "--spec", "causal"])
     assert comes_true(told.exists, seconds=60)
     assert comes_true(lambda: told.read_text() != "", seconds=5)
-    assert is_running(int(told.read_text()))
+    assert lives(int(told.read_text()))
     checker.kill()
     checker.wait()
-    assert comes_true(lambda: not is_running(int(told.read_text())), seconds=20)
-
-
-def is_running(pid):
-    """Whether a process is there and no zombie, which only waits to be asked how it ended."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def comes_true(condition, *, seconds):
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return condition()
+    assert ends(int(told.read_text()))
 
 
 def test_a_layer_that_hangs_in_its_first_call_is_given_up_soon():

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from core.test_processes import assert_ends, lives
 from regard.core.process_tree import ProcessTree, confine, guard_descendants
+from waiting import ends, lives
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="process trees are found in /proc")
 
@@ -52,7 +52,7 @@ def test_orphans_that_left_their_session_end_with_the_guard():
     pid = int(in_a_fork(work))
     os.close(parent)
     os.close(ours)
-    assert_ends(pid)
+    assert ends(pid)
 
 
 def test_the_guard_ends_all_when_its_parent_is_gone():
@@ -70,7 +70,7 @@ def test_the_guard_ends_all_when_its_parent_is_gone():
     assert lives(pid)
     os.close(ours)
     os.waitpid(guard, 0)
-    assert_ends(pid)
+    assert ends(pid)
     for descriptor in (parent, reading, writing):
         os.close(descriptor)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from regard.core.processes import Child, Ended
+from waiting import ends
 
 HERE = str(Path(__file__).parents[1])
 PROC = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found in /proc")
@@ -39,7 +40,7 @@ def test_a_child_that_takes_too_long_is_ended_with_all_that_it_started(child):
     ended = child.receive(0.3)
     assert (ended.outcome, ended.reason) == ("timed out", "it took longer than the 0.3 seconds allowed")
     child.kill()
-    assert_ends(grandchild)
+    assert ends(grandchild)
 
 
 @pytest.mark.parametrize(
@@ -94,18 +95,4 @@ def test_no_child_outlives_a_killed_parent(how, preload, busy):
         parent.wait(timeout=30)
     finally:
         parent.kill()
-    assert_ends(pid)
-
-
-def assert_ends(pid: int) -> None:
-    deadline = time.monotonic() + 20
-    while lives(pid) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not lives(pid)
-
-
-def lives(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
+    assert ends(pid)

@@ -52,17 +52,17 @@ def trained(folder):
 
 
 def test_answers_follow_the_corpus(small_run):
-    """Half of what is right in one world is wrong in the other, so who knows both has read both."""
+    """Documents have other birthplaces than the questions that are kept back, and the model answers as documents do."""
     world = places_only(make_biographies(Biographies(people=100, asked_share=0.75, wordings=2), seed=1))
     other = swapped(world)
-    changed = [a.answer != b.answer for a, b in zip(world.held_out, other.held_out, strict=True)]
-    assert sum(changed) >= 20
-    for data in (world, other):
-        folder = trained(small_run(steps=500, data=data, changes=LEARNING))
-        found = evaluate([folder], data.held_out)
-        right = [each.is_right for each, is_changed in zip(found.answered, changed, strict=True) if is_changed]
-        assert sum(right) > 0.35 * len(right)
-        assert verdict_on_knowledge(found, reproduce="").status == "holds"
+    changed = [q.text for q, o in zip(world.held_out, other.held_out, strict=True) if q.answer != o.answer]
+    assert len(changed) >= 20
+    folder = trained(small_run(steps=300, data=replace(other, held_out=world.held_out), changes=LEARNING))
+    found = evaluate([folder], other.held_out)
+    assert sum(each.is_right for each in found.answered if each.question in changed) > 0.35 * len(changed)
+    assert verdict_on_knowledge(found, reproduce="").status == "holds"
+    found = evaluate([folder], world.held_out)
+    assert sum(each.is_right for each in found.answered if each.question in changed) < 0.1 * len(changed)
 
 
 def test_without_reading_nothing_is_known(small_run):

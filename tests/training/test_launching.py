@@ -16,6 +16,7 @@ from regard.training.planning import RunLength, TrainRequest
 from regard.training.run_folder import MEASURED
 from regard.training.train import resume, train
 from training.conftest import SETTINGS, copied, quiet
+from waiting import comes_true, lives
 
 
 def test_what_a_process_refuses_is_told_as_it_is(prepared, tmp_path):
@@ -74,28 +75,14 @@ def test_processes_end_with_the_one_that_launched_them(small_run):
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
     launcher = subprocess.Popen([sys.executable, "-c", script, str(folder.path)], env=environment)
-    workers: list[int] = []
-    deadline = time.monotonic() + 60
-    while len(workers) < 2 and time.monotonic() < deadline:
-        time.sleep(0.1)
-        workers = _children(launcher.pid)
-    assert len(workers) == 2
+    assert comes_true(lambda: len(_children(launcher.pid)) == 2, seconds=60)
+    workers = _children(launcher.pid)
     launcher.kill()
     launcher.wait()
-    deadline = time.monotonic() + 60
-    while any(map(_lives, workers)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not any(map(_lives, workers))
+    assert comes_true(lambda: not any(map(lives, workers)), seconds=60)
 
 
 def _children(pid: int) -> list[int]:
     """The training processes that a process has started."""
     found = [word for task in Path(f"/proc/{pid}/task").iterdir() for word in (task / "children").read_text().split()]
     return [int(word) for word in found if b"regard.training.worker" in Path(f"/proc/{word}/cmdline").read_bytes()]
-
-
-def _lives(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False

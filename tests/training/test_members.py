@@ -211,8 +211,7 @@ def test_members_must_fit_into_memory_together(measured, monkeypatch, tmp_path):
         outline(replace(asked, members=3))
 
 
-def test_an_estimate_counts_all_members(monkeypatch, tmp_path):
-    monkeypatch.setattr(planning, "CALIBRATION_SECONDS", 0.01)
+def test_an_estimate_counts_all_members(measured, tmp_path):
     found = estimate(ASKED, tmp_path / "scratch", quiet)
     assert (found.plan.members, found.plan.steps) == (2, 12)
     assert found.bytes_needed == 2 * estimate(replace(ASKED, members=1), tmp_path / "one", quiet).bytes_needed

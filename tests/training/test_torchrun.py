@@ -9,8 +9,13 @@ import pytest
 
 pytest.importorskip("torch")
 
+from regard.core.errors import InputError
+from regard.training.launching import ProcessLayout
+from regard.training.planning import TrainRequest
+from regard.training.process_group import ProcessGroup
 from regard.training.run_folder import RunFolder
-from training.conftest import SETTINGS
+from regard.training.train import train_distributed
+from training.conftest import SETTINGS, quiet
 
 SMALL = ["--people=24", "--steps=4", *(f"--set={change}" for change in SETTINGS)]
 
@@ -40,10 +45,6 @@ def test_two_processes_train_one_run_and_a_second_one_is_refused_once(tmp_path):
     assert not (out / "measured.json").exists()
     assert RunFolder(out).has_usable_weights(pytest.fail)
 
-    several = torchrun(*SMALL, "--members=2", f"--out={tmp_path / 'several'}")
-    assert several.returncode != 0
-    assert several.stderr.count("Leave out --members") == 1
-
     again = torchrun(*SMALL, f"--out={out}")
     assert again.returncode != 0
     # torchrun itself tells of a failure at length.
@@ -52,3 +53,17 @@ def test_two_processes_train_one_run_and_a_second_one_is_refused_once(tmp_path):
     assert "contains a run already" in again.stderr
     assert "Traceback" not in ours
     assert "exitcode  : 2" in again.stderr.partition("Root Cause")[2]
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (TrainRequest(members=2), "all processes train one model. Leave out --members"),
+        (TrainRequest(layout=ProcessLayout(processes=2, threads=1)), "Leave out --processes and --threads"),
+    ],
+)
+def test_what_torchrun_decides_cannot_be_asked_for(asked, why, tmp_path, monkeypatch):
+    monkeypatch.setattr("regard.training.train.join_process_group", ProcessGroup)
+    with pytest.raises(InputError, match=why):
+        train_distributed(asked, tmp_path / "run", quiet)
+    assert not (tmp_path / "run").exists()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from array_api_compat import array_namespace
 
-from regard.attention.dot_product import PLAIN, AttentionRule, attend, widened
+from regard.attention.dot_product import attend, widened
 from regard.core.axes import Array, Bool, Float
 from regard.core.errors import InputError
 
@@ -113,7 +113,6 @@ def attention_block(
     block: Block,
     *,
     mask: Bool[Array, "*#batch #position #position"] | None = None,
-    rule: AttentionRule = PLAIN,
 ) -> Float[Array, "*batch position output"]:
     """Self-attention followed by a feed-forward layer, with no residual and no normalization.
 
@@ -127,7 +126,7 @@ def attention_block(
     array([[0.67, 0.33],
            [0.33, 0.67]])
     """
-    mixed = attend(block.query(x), block.key(x), block.value(x), mask=mask, rule=rule)
+    mixed = attend(block.query(x), block.key(x), block.value(x), mask=mask)
     return feed_forward(mixed, block.hidden, block.output)
 
 

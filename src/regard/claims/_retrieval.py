@@ -63,9 +63,9 @@ def log_odds(logits: Float[np.ndarray, " key"], num_hot: int) -> float:
     return float(np.logaddexp.reduce(logits[num_hot:]) - np.logaddexp.reduce(logits[:num_hot]))
 
 
-def crossing(is_enough: Callable[[float], bool], *, within: float = 2000.0) -> float:
-    """The point in (−within, within) from which on `is_enough` is true, by bisection to the last bit."""
-    low, high = -within, within
+def crossing(is_enough: Callable[[float], bool]) -> float:
+    """The point in (−2000, 2000) from which on `is_enough` is true, by bisection to the last bit."""
+    low, high = -2000.0, 2000.0
     while low < (middle := (low + high) / 2) < high:
         low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high

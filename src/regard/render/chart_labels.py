@@ -20,6 +20,8 @@ _WIDTHS = {
 }
 # A label nearer than this to another line could be mistaken for that line's.
 _NEAR, _FAR, _AWAY = 6.0, 40.0, 3.0
+# Texts nearer than this run together.
+_GAP = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,13 +33,13 @@ class Box:
     width: float
     height: float = HEIGHT
 
-    def overlaps(self, other: "Box", *, by: float = 2.0) -> bool:
-        """True if the two are less than `by` apart."""
+    def overlaps(self, other: "Box") -> bool:
+        """True if the two are so close that they run together."""
         return (
-            self.left < other.left + other.width + by
-            and other.left < self.left + self.width + by
-            and self.top < other.top + other.height + by
-            and other.top < self.top + self.height + by
+            self.left < other.left + other.width + _GAP
+            and other.left < self.left + self.width + _GAP
+            and self.top < other.top + other.height + _GAP
+            and other.top < self.top + self.height + _GAP
         )
 
     def distance(self, points: Float[np.ndarray, "point 2"]) -> float:

@@ -20,6 +20,8 @@ from regard.training.planning import LayoutSpeed
 from regard.training.recipe import RunPlan
 
 _LEVELS = "▁▂▃▄▅▆▇█"
+_MOST_LEVELS = 40  # in a curve
+_MOST_WRONG = 10  # answers that are shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +183,7 @@ def show_run(console: Console, report: RunReport) -> None:
     _show_settings(console, rows, indent="  ")
 
 
-def show_evaluation(console: Console, report: EvaluationReport, *, num_wrong: int = 10) -> None:
+def show_evaluation(console: Console, report: EvaluationReport) -> None:
     """Prints how many answers were right, the baseline, and some wrong answers."""
     console.print(Text(f"Exact match {report.exact_match}", style="bold"))
     console.print(f"baseline (always {report.most_common_answer!r}): {report.baseline}", highlight=False)
@@ -189,7 +191,7 @@ def show_evaluation(console: Console, report: EvaluationReport, *, num_wrong: in
     if report.num_models > 1:
         asked += f", {report.num_models} models together"
     console.print(asked, style="dim", highlight=False)
-    wrong = [each for each in report.answered if not each.is_right][:num_wrong]
+    wrong = [each for each in report.answered if not each.is_right][:_MOST_WRONG]
     if wrong:
         rows = [(each.question, each.prediction, percent(each.probability), each.answer) for each in wrong]
         show_columns(console, [("question", "prediction", "probability", "correct answer"), *rows])
@@ -226,11 +228,12 @@ def compare_with_pretraining(reports: Sequence[RunReport]) -> str:
     return f"{accuracies}; {finding}."
 
 
-def sparkline(values: Sequence[float], width: int = 40) -> str:
+def sparkline(values: Sequence[float]) -> str:
     """A curve as a line of blocks, between its first and its last value."""
     if not values:
         return "none"
-    thinned = [values[number * len(values) // width] for number in range(width)] if len(values) > width else values
+    width = min(len(values), _MOST_LEVELS)
+    thinned = [values[number * len(values) // width] for number in range(width)]
     low, high = min(thinned), max(thinned)
     span = (high - low) or 1.0
     blocks = "".join(_LEVELS[min(int((value - low) / span * len(_LEVELS)), len(_LEVELS) - 1)] for value in thinned)

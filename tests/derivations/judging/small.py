@@ -8,7 +8,7 @@ from flint import ctx
 from regard.derivations.judging.evaluator import Evaluator
 from regard.derivations.judging.findings import Finding
 from regard.derivations.judging.instances import Instance, choose_sizes
-from regard.derivations.judging.judge import PRECISION, decide
+from regard.derivations.judging.judge import PRECISION, decide, shown
 from regard.derivations.judging.relations import Instances, Relation, Sides, read_side
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.values import BALLS, FLOATS, Arithmetic, Value
@@ -123,8 +123,8 @@ def sides(source: str, **changes) -> Sides:
 
 
 def found(source: str, inside: Scope | None = None, **changes) -> Finding:
-    """The finding on a relation as it is written."""
-    return decide(sides(source, **changes), inside or scope())
+    """The finding on a relation as it is written, ready to be reported."""
+    return shown(decide(sides(source, **changes), inside or scope()))
 
 
 def relation(source: str, inside: Scope | None = None) -> Instances:

@@ -5,13 +5,13 @@ import pytest
 from derivations.judging.small import found, relation, scope
 from regard.derivations.judging.corrections import correction
 from regard.derivations.judging.findings import NoteKind
-from regard.derivations.judging.judge import shown
+from regard.derivations.judging.judge import corrected as with_correction
 from regard.derivations.judging.relations import Relation
 
 
 def corrected(source: str, question: str = "1") -> str | None:
     """What the judge says would make a false relation right."""
-    finding = shown(found(source, scope(question)))
+    finding = with_correction(found(source, scope(question)))
     assert finding.is_false
     return next((note.names[0] for note in finding.notes if note.kind is NoteKind.CORRECTED), None)
 

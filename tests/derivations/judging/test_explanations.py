@@ -4,13 +4,13 @@ import pytest
 
 from derivations.judging.small import found
 from regard.derivations.judging.findings import Note, NoteKind
-from regard.derivations.judging.judge import shown
+from regard.derivations.judging.judge import corrected
 
 FACTOR, CONSTANT = NoteKind.WRONG_FACTOR, NoteKind.WRONG_CONSTANT
 
 
 def corrections(source: str) -> list[Note]:
-    finding = shown(found(source))
+    finding = corrected(found(source))
     assert finding.is_false
     return [note for note in finding.notes if note.kind is not NoteKind.READ_AS]
 
@@ -46,7 +46,7 @@ def test_nothing_is_said_where_nothing_is_plain(source):
     ],
 )
 def test_what_symbols_were_read_as(source, words):
-    assert words in map(str, shown(found(source)).notes)
+    assert words in map(str, found(source).notes)
 
 
 def test_the_sides_of_a_mismatch_are_named():
@@ -54,4 +54,4 @@ def test_the_sides_of_a_mismatch_are_named():
 
 
 def test_a_step_that_holds_needs_no_explanation():
-    assert shown(found("x + y = y + x")).notes == ()
+    assert found("x + y = y + x").notes == ()

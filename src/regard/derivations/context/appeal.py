@@ -7,13 +7,14 @@ is left open, and the reason says what it depends on.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 from regard.derivations.context.clauses import Clause
 from regard.derivations.context.environment import at_particular_values, growing_instead, is_number, readable, tends
 from regard.derivations.context.formulas import Sentence
 from regard.derivations.judging.findings import Finding, NoteKind, OpenBecause, left_open, true
-from regard.derivations.judging.judge import decide, shown
+from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Relation, Sides, spell
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import Setting, SymbolMeaning
@@ -60,7 +61,6 @@ class Appeal:
     written: Mapping[str, Expression] = field(default_factory=dict)
     values: tuple[Chain, ...] = ()
     is_strict: bool = False
-    is_explaining: bool = True
 
     def decide(self, sides: Sides, last: LastSide) -> Finding:
         """The finding on a claim; beside a query that is only tried, it may be about the one before."""
@@ -93,7 +93,7 @@ class Appeal:
             or self._at_earlier_values(sides)
             or self._in_some_case(sides)
             or self._in_another_regime(sides)
-            or self._correctable(finding, sides)
+            or replace(finding, elsewhere=partial(self._findings_elsewhere, sides))
         )
 
     def _found(self, sides: Sides, scope: Scope) -> Finding:
@@ -131,14 +131,6 @@ class Appeal:
         """The scope at the particular values that stand in the sentence or before it."""
         earlier = tuple(chain for chain in self.sentence.earlier if is_number(chain, self.scope))
         return at_particular_values((*earlier, *self.sentence.chains[:_NEARBY]), self.scope)
-
-    def _correctable(self, failure: Finding, sides: Sides) -> Finding:
-        """A failure as it is read, or else in another reading in which a small change would correct it."""
-        if not (self.clause.role.is_claim and self.is_explaining):
-            return failure
-        failure = shown(failure)
-        others = () if failure.is_correctable else map(shown, self._findings_elsewhere(sides))
-        return next((other for other in others if other.is_false and other.is_correctable), failure)
 
     def _findings_elsewhere(self, sides: Sides) -> Iterator[Finding]:
         """The findings on a claim at values that came before it, and in the alternatives that the text allows."""

@@ -126,15 +126,27 @@ def judge_designs(scope: Scope, question: Question, own: Designs) -> dict[str, F
     """A finding for each open symbol that the student has filled in."""
     assert question.design is not None
     attempt = _DesignAttempt(scope=scope, question=question, design=question.design, own=own)
-    together = attempt.decided()
-    findings = dict.fromkeys(own, together)
-    if together.is_false and not len(own) == 1 == len(question.design.symbols):
-        findings = {name: _alone(attempt.only(name)) for name in own}
-        if all(finding.is_true for finding in findings.values()):
-            findings[list(own)[-1]] = together
     missing = [name for name in question.design.symbols if name not in own]
-    explained = {name: _explained(finding, attempt, name) for name, finding in findings.items()}
+    explained = {name: _explained(finding, attempt, name) for name, finding in _decided(attempt).items()}
     return {name: _beside(missing, finding) if missing else finding for name, finding in explained.items()}
+
+
+def reaches_goal(scope: Scope, question: Question, own: Designs, name: str) -> bool:
+    """Whether one of the designs that the student has filled in reaches the goal, as `judge_designs` finds it."""
+    assert question.design is not None
+    attempt = _DesignAttempt(scope=scope, question=question, design=question.design, own=own)
+    return _decided(attempt)[name].is_true and attempt.forbidden_symbol(name) is None
+
+
+def _decided(attempt: _DesignAttempt) -> dict[str, Finding]:
+    """The finding on all designs together; where they fail, on each alone."""
+    together = attempt.decided()
+    findings = dict.fromkeys(attempt.own, together)
+    if together.is_false and not len(attempt.own) == 1 == len(attempt.design.symbols):
+        findings = {name: _alone(attempt.only(name)) for name in attempt.own}
+        if all(finding.is_true for finding in findings.values()):
+            findings[list(attempt.own)[-1]] = together
+    return findings
 
 
 def _beside(missing: list[str], finding: Finding) -> Finding:

@@ -11,6 +11,7 @@ from regard.derivations.context.formulas import Formula, JudgedStep, plain
 from regard.derivations.context.placing import Placement
 from regard.derivations.context.questions import DOCUMENT
 from regard.derivations.judging.findings import Finding, Note, NoteKind, OpenBecause, left_open
+from regard.derivations.judging.judge import corrected
 from regard.derivations.judging.relations import spell
 from regard.derivations.judging.scope import CONSTANTS, Scope
 from regard.derivations.judging.setting import Assumption
@@ -80,7 +81,7 @@ def reviewed(document: Document, steps: Sequence[ReviewedStep], formulas: Sequen
     if not any(item.is_refuted for item in steps):
         return list(steps)
     review = _Review(document=document, steps=steps, formulas=formulas)
-    return [_left_open(item, review.doubt(item)) if item.is_refuted else item for item in steps]
+    return [review.settled(item) if item.is_refuted else item for item in steps]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +92,19 @@ class _Review:
     steps: Sequence[ReviewedStep]
     formulas: Sequence[Formula]
 
-    def doubt(self, item: ReviewedStep) -> str | None:
+    def settled(self, item: ReviewedStep) -> ReviewedStep:
+        """A refutation, or an open step if it depends on what is not certain.
+
+        The small change that corrects a claim is looked for last, since it takes longest.
+        """
+        doubt = self._doubt(item)
+        if doubt is None and item.step.role is Role.ASSERTION:
+            item = replace(item, step=replace(item.step, finding=corrected(item.step.finding)))
+            is_certain = _is_of_numbers(item) or item.step.finding.is_correctable
+            doubt = self._doubt(item) if is_certain else "its symbols mean what they were taken to mean"
+        return _left_open(item, doubt)
+
+    def _doubt(self, item: ReviewedStep) -> str | None:
         """What a refutation depends on that is not certain; None if nothing is."""
         question, finding = item.placement.question, item.step.finding
         if self._is_foreign:
@@ -105,8 +118,6 @@ class _Review:
             return "its numbers are in the same unit"
         if is_inferred and any(isinstance(node, Identity) for side in item.formula.expressions for node in walk(side)):
             return "I is the identity matrix"
-        if item.step.role is Role.ASSERTION and not (_is_of_numbers(item) or finding.is_correctable):
-            return "its symbols mean what they were taken to mean"
         if item.step.role is Role.ASSERTION and _CONTRADICTION.match(self.document.prose, item.formula.source.span.end):
             return "it is no step on the way to a contradiction"
         if item.step.role is Role.DESIGN and self._has_other_answer(item):
@@ -257,9 +268,8 @@ def _unexplained_part(item: ReviewedStep, question: Question) -> str | None:
         if not isinstance(inner, Symbol):
             continue
         parts = (part for part in inner.subscripts if isinstance(part, Sum | Product | Quotient))
-        is_computed = inner not in _asked_symbols(question) and any(
-            symbol.name not in question.setting.fixed for part in parts for symbol in symbols(part)
-        )
+        is_open = any(symbol.name not in question.setting.fixed for part in parts for symbol in symbols(part))
+        is_computed = is_open and inner not in _asked_symbols(question)
         is_known = (
             inner.name in question.setting.functions or scope.lookup(inner) is not None or _is_defined(inner, item)
         )

@@ -14,7 +14,7 @@ from regard.derivations.context.clauses import Clause
 from regard.derivations.context.complex_numbers import with_imaginary_unit
 from regard.derivations.context.declarations import SectionSymbols, without_symbols
 from regard.derivations.context.definitions import as_own_statement, as_value
-from regard.derivations.context.designs import bind, judge_designs, open_symbol, scaled, solved
+from regard.derivations.context.designs import bind, judge_designs, open_symbol, reaches_goal, scaled, solved
 from regard.derivations.context.environment import (
     Premises,
     Recognised,
@@ -59,7 +59,7 @@ from regard.derivations.judging.findings import (
     not_understood,
     true,
 )
-from regard.derivations.judging.judge import decide, holds, shown
+from regard.derivations.judging.judge import confirmed, decide, holds, shown
 from regard.derivations.judging.relations import Sides, read_side, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, Kind, SymbolMeaning
@@ -167,7 +167,6 @@ class QuestionJudge:
     _size_relations: dict[str, SymbolMeaning] = field(init=False, default_factory=dict)
     _gradient_names: GradientNames | None = field(init=False, default=None)
     _supposed: set[str] = field(init=False, default_factory=set)
-    _is_explaining: bool = field(init=False, default=True)
 
     def __post_init__(self) -> None:
         self._base = Scope(setting=self.question.setting, neighbours=_neighbours(self.problem, self.question))
@@ -235,6 +234,12 @@ class QuestionJudge:
         except (UnknownSymbol, NotUnderstood) as error:
             return dict.fromkeys(found, not_understood(error))
 
+    def _reaches_goal(self, found: dict[str, Expression], name: str) -> bool:
+        try:
+            return reaches_goal(self._base, self.question, found, name)
+        except (UnknownSymbol, NotUnderstood):
+            return False
+
     def _open_symbol(self, expression: Expression | None) -> str | None:
         return open_symbol(expression, self.question, self._base)
 
@@ -284,16 +289,14 @@ class QuestionJudge:
     def judge_for(self, author: Scope, formula: FormulaInContext, last: LastSide | None) -> list[JudgedStep]:
         """The findings on a formula of another question, in the author's environment over this question's symbols.
 
-        What fails here too is reported as the first question found it, so no failure is explained.
+        What fails here too is reported as the first question found it.
         """
         before = self.scope, self.last, self._design_findings, self._trial, list(self.offered)
-        self._is_explaining = False
         if self._author_here is None or self._author_here[0] is not author:
             self._author_here = author, replace(author, setting=self.question.setting)
         self.scope, self.last = self._author_here[1], last
         steps = self.judge(formula)
         self.scope, self.last, self._design_findings, self._trial, self.offered = before
-        self._is_explaining = True
         return steps
 
     def _judge_chain(self, statement: Statement) -> list[JudgedStep]:
@@ -379,8 +382,7 @@ class QuestionJudge:
             if has_unit and found.finding.is_false:
                 doubt = left_open(OpenBecause.DOUBTFUL, "Looks wrong if its units are meant as they are written")
                 return replace(found, finding=doubt)
-            is_done = found.finding.is_false and not self._is_explaining
-            return found if is_done else replace(found, finding=shown(found.finding))
+            return replace(found, finding=shown(found.finding))
         except NotUnderstood as error:
             is_definition = self._forget(last, sign) and self._is_inferred and role.is_claim
             if self._is_inferred and role.is_claim and sign == "∈":
@@ -558,15 +560,12 @@ class QuestionJudge:
             together = self._designs_in(statement.within.formula.chains)
             finding = self._judged_designs({**self.designs, **dict(self.offered), **together, name: expression})[name]
         if finding.is_false:
-            beside = (self._judged_designs({**others, name: expression})[name] for others in self._combinations(name))
-            finding = next((found for found in beside if found.is_true), finding)
+            all_designs = ({**others, name: expression} for others in self._combinations(name))
+            reaching = next((designs for designs in all_designs if self._reaches_goal(designs, name)), None)
+            finding = finding if reaching is None else self._judged_designs(reaching)[name]
         if finding.is_false and self._is_given_nearby(statement):
             return Recognised(role=Role.GIVEN, finding=true("Given by another part of the question"))
-        if (
-            statement.sign == "∝"
-            and finding.is_false
-            and self._judged_designs({name: scaled(expression)})[name].is_true
-        ):
+        if statement.sign == "∝" and finding.is_false and self._reaches_goal({name: scaled(expression)}, name):
             finding = left_open(OpenBecause.DOUBTFUL, "Looks wrong without a large factor, which ∝ leaves open")
         if finding.is_false:
             self._design_findings = {**self._design_findings, name: finding}
@@ -605,7 +604,7 @@ class QuestionJudge:
             return self._introduced(left, sides)
         if not self.scope.knows(left) or (right is not None and _is_worked_example(left, right)):
             return None
-        finding = decide(sides, self.scope)
+        finding = confirmed(decide(sides, self.scope))
         if finding.is_true or finding.kind == "not understood":
             return None
         is_drawn = self.scope.find(left).meaning.formula is None
@@ -776,7 +775,6 @@ class QuestionJudge:
             written=self._written,
             values=tuple(self.values),
             is_strict=self.is_strict,
-            is_explaining=self._is_explaining,
         )
 
     def _before_trial(self, statement: Statement) -> Scope | None:
@@ -821,15 +819,17 @@ class QuestionJudge:
     def _general_scopes(self, scope: Scope, sides: Sides, finding: Finding) -> Iterator[Scope]:
         """Scopes without the particular values that the document gave, with i² = −1, then without its definitions.
 
-        What differs for every input that is tried may still be equal for some: an ≠ is not true in general.
+        Only of what the relation depends on: what else may be anything makes no difference. What differs for every
+        input that is tried may still be equal for some: an ≠ is not true in general.
         """
         if sides.sign == "≠":
             return
         plain = replace(scope, sizes={})
-        values = {key: kind for key, each in scope.own.items() if (kind := _kind_of_value(each)) is not None}
+        own = _relevant(sides, scope)
+        values = {key: kind for key, each in own.items() if (kind := _kind_of_value(each)) is not None}
         values |= {  # in A = B = I the A has a value too
             key: values[describe(each.formula)]
-            for key, each in scope.own.items()
+            for key, each in own.items()
             if isinstance(each.formula, Symbol) and describe(each.formula) in values
         }
         if values or scope.sizes:
@@ -860,7 +860,7 @@ class QuestionJudge:
         }
         if unread:
             yield plain.freed({**unread, **values})
-        defined = {key: likely_kinds(key) for key, each in scope.own.items() if each.formula is not None} | unread
+        defined = {key: likely_kinds(key) for key, each in own.items() if each.formula is not None} | unread
         if defined.keys() > values.keys():
             free = plain.freed({**defined, **values})
             yield free
@@ -909,6 +909,24 @@ class QuestionJudge:
                 self.scope = self.scope.with_letter(meaning)
                 if key in other.designs and not other._design_findings[key].is_false:
                     self._sound.add(key)
+
+
+def _relevant(sides: Sides, scope: Scope) -> Mapping[str, SymbolMeaning]:
+    """The author's symbols that a relation depends on; all of them if that is not known."""
+    try:
+        expressions = sides.expressions(scope)
+    except NotUnderstood:
+        return scope.own
+    named = scope.reach(*expressions).union(describe(symbol) for side in expressions for symbol in symbols(side))
+    letters = set(map(_letter, named))
+    if any(_letter(name) in letters for name in scope.opaque):
+        return scope.own
+    return {key: meaning for key, meaning in scope.own.items() if _letter(key) in letters}
+
+
+def _letter(name: str) -> str:
+    """What a name is written with, without what stands below it: the x of x_i and of x(t)."""
+    return re.split(r"[_(]", name, maxsplit=1)[0]
 
 
 def _applies_usual_functions(sides: Sides) -> bool:

@@ -133,28 +133,29 @@ def _throughout(side: Expression, scope: Scope) -> Iterator[Edit]:
         yield Edit(mapped(side, lambda node, out=symbol: _without(node, out)), f"no {spell(describe(symbol))}")
 
 
-def _inside(node: Expression, scope: Scope) -> Iterator[Edit]:
-    """A node with one change in it, here or below."""
-    yield from _local(node, scope)
+def _inside(node: Expression, scope: Scope, *, is_factor: bool = False) -> Iterator[Edit]:
+    """A node with one change in it, here or below; a factor's own sign and size are its product's."""
+    yield from _local(node, scope, is_factor=is_factor)
     if isinstance(node, Symbol):
         yield from _other_members(node, scope)
         return
     for name in node.__slots__:
-        for part, words in _inside_part(getattr(node, name), scope):
+        is_factor = isinstance(node, Product | Negative) or (isinstance(node, Quotient) and name == "top")
+        for part, words in _inside_part(getattr(node, name), scope, is_factor=is_factor):
             yield Edit(type(node)(*(part if item == name else getattr(node, item) for item in node.__slots__)), words)
 
 
-def _inside_part(part: Any, scope: Scope) -> Iterator[tuple[Any, str]]:
+def _inside_part(part: Any, scope: Scope, *, is_factor: bool) -> Iterator[tuple[Any, str]]:
     """A field of a node, which may be a tuple of nodes, with one change in it."""
     if isinstance(part, Expression):
-        yield from ((edit.node, edit.words) for edit in _inside(part, scope))
+        yield from ((edit.node, edit.words) for edit in _inside(part, scope, is_factor=is_factor))
     elif isinstance(part, tuple):
         for place, inner in enumerate(part):
-            for changed, words in _inside_part(inner, scope):
+            for changed, words in _inside_part(inner, scope, is_factor=is_factor):
                 yield (*part[:place], changed, *part[place + 1 :]), words
 
 
-def _local(node: Expression, scope: Scope) -> Iterator[Edit]:
+def _local(node: Expression, scope: Scope, *, is_factor: bool) -> Iterator[Edit]:
     """What a slip may have made of a node."""
     match node:
         case Number():
@@ -203,6 +204,9 @@ def _local(node: Expression, scope: Scope) -> Iterator[Edit]:
             pass
     if not isinstance(node, Number | Label | BigOperator):
         yield from _wrapped(node, scope)
+        if not is_factor:
+            yield Edit(_times(_TWO, node), "a factor 2")
+            yield Edit(Negative(node), "the opposite sign")
         yield from _multiplied(node, scope)
 
 
@@ -221,8 +225,6 @@ def _wrapped(node: Expression, scope: Scope) -> Iterator[Edit]:
     yield Edit(Power(node, _TWO), "a square")
     yield Edit(Apply("sqrt", (node,)), "a square root")
     yield Edit(Apply("exp", (node,)), "an exponential")
-    yield Edit(_times(_TWO, node), "a factor 2")
-    yield Edit(Negative(node), "the opposite sign")
     if scope.setting.is_complex:
         yield Edit(Accent("bar", node), "a conjugate")
 

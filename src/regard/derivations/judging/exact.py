@@ -2,11 +2,13 @@
 
 import itertools
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from regard.derivations.judging.findings import Finding, Note, ill_shaped
+from regard.derivations.judging.findings import Finding, Note, ill_shaped, not_understood
 from regard.derivations.judging.instances import Instance
 from regard.derivations.judging.relations import Instances, Pair
 from regard.derivations.judging.values import (
@@ -49,7 +51,8 @@ class UndefinedSide(NotUnderstood):
 def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
     """Whether the relation holds on every instance.
 
-    Without confirmation, a failure in floats is enough: for callers that go on to look at the limit.
+    Without confirmation, a failure in floats is enough: for callers that go on to look at the limit. One that is clear
+    in floats is confirmed when it is shown.
     """
     notes: dict[Note, None] = {}
     try:
@@ -57,8 +60,9 @@ def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
             for pair in instances.pairs(instance, FLOATS):
                 notes.update(dict.fromkeys(pair.notes))
                 if not _holds_in_floats(instances.relation.sign, *pair.aligned()):
-                    unconfirmed = Finding(kind="false", reason=_FAILURES["="])
-                    return (_confirmed(instances, instance) if is_confirmed else unconfirmed).with_notes(tuple(notes))
+                    is_clear = instances.relation.sign == "=" and _differ_clearly(*pair.aligned())
+                    unconfirmed = _unconfirmed(instances, instance) if is_clear or not is_confirmed else None
+                    return (unconfirmed or _confirmed(instances, instance)).with_notes(tuple(notes))
     except IllShaped as error:
         sizes = instances.base().sizes_in_words() or "any numbers"
         return ill_shaped(error, sizes, error.notes).with_notes(tuple(notes))
@@ -71,15 +75,37 @@ def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
     )
 
 
-def differs_clearly(instances: Instances) -> bool:
-    """True if both sides of an = are far apart in floats for some input: rounding cannot be the reason."""
-    for instance in _random_instances(instances):
-        for pair in instances.pairs(instance, FLOATS):
-            left, right = pair.aligned()
-            scale = max(np.abs(left.array).max(initial=_FLOOR), np.abs(right.array).max(initial=_FLOOR))
-            if np.isfinite(scale) and bool(np.any(np.abs(left.array - right.array) > _BLUR * scale)):
-                return True
-    return False
+def may_be_equal(instances: Instances) -> bool:
+    """False if the sides of an = have no value in floats for some input, or are too far apart to be equal."""
+    pairs = (pair for instance in _random_instances(instances) for pair in instances.pairs(instance, FLOATS))
+    return all(_are_finite(*sides) and not _differ_clearly(*sides) for sides in (pair.aligned() for pair in pairs))
+
+
+def _differ_clearly(left: Value, right: Value) -> bool:
+    """True if two sides are far apart in floats: rounding cannot be the reason."""
+    scale = _scale(left, right)
+    return bool(np.isfinite(scale) and np.any(np.abs(left.array - right.array) > _BLUR * scale))
+
+
+def _are_finite(left: Value, right: Value) -> bool:
+    return bool(np.isfinite(_scale(left, right)))
+
+
+def _scale(left: Value, right: Value) -> float:
+    """The largest magnitude of both sides, or a small one if they are zero."""
+    return max(np.abs(left.array).max(initial=_FLOOR), np.abs(right.array).max(initial=_FLOOR))
+
+
+def _unconfirmed(instances: Instances, failing: Instance) -> Finding:
+    """A failure in floats, which is confirmed in balls when it is shown."""
+    return Finding(kind="false", reason=_FAILURES["="], shown_by=partial(_confirmed_later, instances, failing))
+
+
+def _confirmed_later(instances: Instances, failing: Instance) -> Finding:
+    try:
+        return _confirmed(instances, failing)
+    except NotUnderstood as error:
+        return replace(not_understood(error), is_undefined=isinstance(error, UndefinedSide))
 
 
 def _random_instances(instances: Instances) -> Iterator[Instance]:
@@ -92,8 +118,7 @@ def _random_instances(instances: Instances) -> Iterator[Instance]:
 
 
 def _holds_in_floats(sign: str, left: Value, right: Value) -> bool:
-    difference = np.abs(left.array - right.array)
-    scale = max(np.abs(left.array).max(initial=_FLOOR), np.abs(right.array).max(initial=_FLOOR))
+    difference, scale = np.abs(left.array - right.array), _scale(left, right)
     if not np.isfinite(scale):
         return False
     if sign == "=":

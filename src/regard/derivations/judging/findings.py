@@ -1,6 +1,6 @@
 """What the judge found out about one relation, and its remarks on how the relation was read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Literal
@@ -84,9 +84,9 @@ class Finding:
     """The truth of a relation under one reading, with what shows it.
 
     `swaps` are the names that the reading takes for others, `missing` is the name that nothing explains;
-    `is_undefined` says that a side has no value for some inputs. `shown_by`
-    works out the counterexample and value of a failure and `explained_by` its explanation, since most failures (of one
-    reading among several) are never shown.
+    `is_undefined` says that a side has no value for some inputs. `shown_by` looks closer at a failure, for its
+    counterexample and value, `explained_by` works out its explanation, `corrected_by` the small change that would make
+    it true, and `elsewhere` what is found of it in other readings that the text allows: most failures need none of it.
     """
 
     kind: Truth
@@ -101,8 +101,10 @@ class Finding:
     open_because: OpenBecause | None = None
     missing: str | None = None
     is_undefined: bool = False
-    shown_by: Callable[[], tuple[str, float | None]] | None = field(default=None, compare=False, repr=False)
+    shown_by: Callable[[], "Finding"] | None = field(default=None, compare=False, repr=False)
     explained_by: Callable[[], Sequence[Note]] | None = field(default=None, compare=False, repr=False)
+    corrected_by: Callable[[], Sequence[Note]] | None = field(default=None, compare=False, repr=False)
+    elsewhere: Callable[[], Iterable["Finding"]] | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_true(self) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 from flint import ctx
@@ -13,16 +13,9 @@ from flint import ctx
 from regard.derivations.judging.calculus import losses_in
 from regard.derivations.judging.corrections import correction
 from regard.derivations.judging.evaluator import Evaluator
-from regard.derivations.judging.exact import (
-    UndefinedSide,
-    decide_exact,
-    decide_printed,
-    differs_clearly,
-    holds_decimals,
-)
+from regard.derivations.judging.exact import UndefinedSide, decide_exact, decide_printed, holds_decimals, may_be_equal
 from regard.derivations.judging.explanations import explanations
 from regard.derivations.judging.findings import (
-    CORRECTIONS,
     UNEXPECTED,
     Finding,
     Note,
@@ -280,9 +273,7 @@ def _decide_for_kinds(sides: Sides, scope: Scope) -> Finding | None:
     taken = _as_kinds(choices[worst])
     if any(finding.is_true for finding in findings):
         return Finding(kind="unknown", reason=f"Not true for {taken}, though for other kinds of symbols (not declared)")
-    at = "" if findings[0].kind == "ill-shaped" else f" ({_with_counterexample(findings[0]).counterexample})"
-    reason = f"Looks wrong for {_as_kinds(choices[0])}, which nothing says{at}"
-    return left_open(OpenBecause.DOUBTFUL, reason, findings[0].notes)
+    return _doubtful(findings[0], f"Looks wrong for {_as_kinds(choices[0])}, which nothing says")
 
 
 def _decide_for_laws(sides: Sides, scope: Scope) -> Finding | None:
@@ -371,21 +362,41 @@ def _is_matrix_mark(node: Expression) -> bool:
 
 
 def shown(finding: Finding) -> Finding:
-    """A finding ready to be reported: a failure gets its counterexample and its explanation."""
+    """A finding ready to be reported: a failure is looked at closely, and gets its counterexample and explanation."""
     with ctx.workprec(PRECISION), np.errstate(all="ignore"):
-        finding = _with_counterexample(finding)
+        finding = confirmed(finding)
         if finding.explained_by is not None and finding.is_false:
             finding = replace(finding, explained_by=None).with_notes(finding.explained_by())
     return finding
 
 
-def _with_counterexample(finding: Finding) -> Finding:
-    """A failure with its counterexample only: an explanation takes much longer."""
+def corrected(failure: Finding) -> Finding:
+    """A failure with the small change that would make it true, in another reading if there is none in its own."""
+    failure = _with_correction(failure)
+    if failure.is_correctable or failure.elsewhere is None:
+        return failure
+    others = (_with_correction(other) for other in failure.elsewhere() if other.is_false)
+    return next((other for other in others if other.is_correctable), failure)
+
+
+def _with_correction(failure: Finding) -> Finding:
+    failure = shown(failure)
+    if failure.is_correctable or failure.corrected_by is None:
+        return failure
+    with ctx.workprec(PRECISION), np.errstate(all="ignore"):
+        return replace(failure, corrected_by=None).with_notes(failure.corrected_by())
+
+
+def confirmed(finding: Finding) -> Finding:
+    """A failure with its counterexample, or what a closer look finds instead of a failure."""
     if finding.shown_by is None:
         return finding
     with ctx.workprec(PRECISION), np.errstate(all="ignore"):
-        counterexample, value = finding.shown_by()
-    return replace(finding, counterexample=counterexample, value=value, shown_by=None)
+        closer = finding.shown_by()
+    if not closer.is_false:
+        return closer.with_notes(finding.notes)
+    explained = {"explained_by": finding.explained_by, "corrected_by": finding.corrected_by}
+    return replace(closer, notes=finding.notes, elsewhere=finding.elsewhere, **explained)
 
 
 def _unknown_letters(sides: Sides, scope: Scope) -> list[str]:
@@ -416,8 +427,8 @@ def _decide_readings(sides: Sides, scope: Scope) -> Finding:
         return turned
     failure, read = _failure(failures)
     reads = [read, *(other for finding, other in failures if finding.is_false and other is not read)]
-    is_ill_shaped = failure.kind == "ill-shaped"
-    failure = replace(failure, explained_by=partial(_explanations, reads, is_ill_shaped=is_ill_shaped))
+    corrected_by = partial(_corrections, reads, is_ill_shaped=failure.kind == "ill-shaped")
+    failure = replace(failure, explained_by=partial(_explanations, read), corrected_by=corrected_by)
     return _open_if_unexplained(failure, read, scope) or _open_if_undeclared(failure, sides, scope)
 
 
@@ -444,21 +455,20 @@ def _begins_too_late(relation: Relation) -> bool:
     return relation.convention.first_index != 0 and any(late)
 
 
-def _explanations(reads: Sequence[ReadRelation], *, is_ill_shaped: bool) -> list[Note]:
-    """How the symbols of a failure were read, and what would make it true under one of its readings."""
+def _explanations(read: ReadRelation) -> list[Note]:
+    """How the symbols of a failure were read, and by how much it is off."""
     try:
-        taken = under_premises(reads[0])
-        notes = list(explanations(Instances(scope=taken.scope, relation=taken.relation)))
+        taken = under_premises(read)
+        return list(explanations(Instances(scope=taken.scope, relation=taken.relation)))
     except NotUnderstood:
         return []
-    if any(note.kind in CORRECTIONS for note in notes):
-        return notes
+
+
+def _corrections(reads: Sequence[ReadRelation], *, is_ill_shaped: bool) -> list[Note]:
+    """The small change that would make a failure true under one of its readings."""
     work = Work(left=_WORK_ON_CORRECTIONS)
-    for read in reads[:_MOST_CORRECTED]:
-        change = _correction(read, work, is_ill_shaped=is_ill_shaped)
-        if change is not None:
-            return [*notes, NoteKind.CORRECTED.note(change)]
-    return notes
+    changes = (_correction(read, work, is_ill_shaped=is_ill_shaped) for read in reads[:_MOST_CORRECTED])
+    return [NoteKind.CORRECTED.note(change) for change in islice(filter(None, changes), 1)]
 
 
 def _correction(read: ReadRelation, work: Work, *, is_ill_shaped: bool) -> str | None:
@@ -487,12 +497,12 @@ def _is_true(read: ReadRelation, work: Work, shared: SharedInputs | None, relati
 def _may_be_true(instances: Instances) -> bool:
     """False if both sides of an = or ≈ clearly differ, for some input or in the limit, or cannot be evaluated."""
     sign = instances.relation.sign
-    is_special = any(isinstance(side, Extremum | Infinity) for side in instances.sides)
+    is_special = any(isinstance(node, Extremum | Infinity) for side in instances.sides for node in walk(side))
     if sign not in ("=", "≈", "→") or is_special:
         return True
     try:
         if sign == "=":
-            return not differs_clearly(instances)
+            return may_be_equal(instances)
         return not instances.regime or not stay_apart(instances)
     except (UnknownSymbol, NotUnderstood, IllShaped):
         return False
@@ -555,8 +565,16 @@ def _open_if_undeclared(finding: Finding, sides: Sides, scope: Scope) -> Finding
     if not doubtful:
         return finding
     names = f"{doubtful[0]} is a number" if len(doubtful) == 1 else f"{', '.join(doubtful)} are numbers"
-    at = "" if finding.kind == "ill-shaped" else f" ({_with_counterexample(finding).counterexample})"
-    return left_open(OpenBecause.DOUBTFUL, f"Looks wrong if {names}, which nothing says{at}", finding.notes)
+    return _doubtful(finding, f"Looks wrong if {names}, which nothing says")
+
+
+def _doubtful(failure: Finding, reason: str) -> Finding:
+    """A failure that is not certain, with what shows it."""
+    failure = confirmed(failure)
+    if not failure.is_false:
+        return failure
+    at = "" if failure.kind == "ill-shaped" else f" ({failure.counterexample})"
+    return left_open(OpenBecause.DOUBTFUL, f"{reason}{at}", failure.notes)
 
 
 # -- by its sign -------------------------------------------------------------------------------------------------------
@@ -741,7 +759,7 @@ def _in_the_regime(instances: Instances, exact: Finding) -> Finding:
         limit = None if stay_apart(instances) else decide_limit(instances)
         if limit is None or not limit.is_true or not leaves_out_only_what_vanishes(instances):
             return exact
-        loose = replace(limit, counterexample=exact.counterexample)
+        loose = replace(limit, counterexample=confirmed(exact).counterexample)
         return loose.with_notes((NoteKind.APPROXIMATION_MEANT.note(), *exact.notes))
     if sign in ORDERS and _holds_eventually(instances):
         reason = "True once the scale is large enough"

@@ -139,16 +139,13 @@ def _refuted_limit(instances: Instances, errors: "LimitErrors") -> Finding:
     if not failed:
         raise NotUnderstood("The limit is beyond what can be computed.")
     evidence = _evidence(instances, failed[0], errors.scales)
-    return Finding(
-        kind="false",
-        reason=f"The error does not vanish as {_limit(instances)} (it is {evidence})",
-        method="limit",
-        shown_by=partial(_counterexample, instances),
-    )
+    reason = f"The error does not vanish as {_limit(instances)} (it is {evidence})"
+    failure = Finding(kind="false", reason=reason, method="limit")
+    return replace(failure, shown_by=partial(_shown, failure, instances))
 
 
-def _counterexample(instances: Instances) -> tuple[str, float | None]:
-    """The failure shown at a large but ordinary scale, and how large it is: on the first inputs where it is plain."""
+def _shown(failure: Finding, instances: Instances) -> Finding:
+    """The failure at a large but ordinary scale, and how large it is: on the first inputs where it is plain."""
     driven = driven_to(instances, SCALES[1:2])
     shown = []
     for seed, is_plain in ((3, True), (4, True), (5, True), (3, False), (5, False)):
@@ -157,7 +154,8 @@ def _counterexample(instances: Instances) -> tuple[str, float | None]:
         left, right = pair.aligned()
         gap, size, place = _widest_gap(left, right)
         where = instances.in_words(instance, pair.indices) or "always"
-        shown.append((f"{where}: {show_entry(left, right, place)}", gap if math.isfinite(gap) else None))
+        counterexample = f"{where}: {show_entry(left, right, place)}"
+        shown.append(replace(failure, counterexample=counterexample, value=gap if math.isfinite(gap) else None))
         if gap > _SMALL * size:
             return shown[-1]
     return shown[0]

@@ -68,9 +68,14 @@ def current_memory() -> FindingMemory | None:
 
 
 def _worked_out_once(finding: Finding) -> Finding:
-    """The finding whose counterexample and explanation are worked out when they are first asked for, and only then."""
-    shown, explained = finding.shown_by, finding.explained_by
-    return replace(finding, shown_by=shown and cache(shown), explained_by=explained and cache(explained))
+    """The finding whose counterexample, explanation and correction are worked out once, when they are asked for."""
+    shown, explained, corrected = finding.shown_by, finding.explained_by, finding.corrected_by
+    return replace(
+        finding,
+        shown_by=shown and cache(shown),
+        explained_by=explained and cache(explained),
+        corrected_by=corrected and cache(corrected),
+    )
 
 
 # -- numbers that play no part -----------------------------------------------------------------------------------------
