@@ -390,16 +390,21 @@ class _Section:
                     meaning = replace(self._declared_as(symbol, ("1", "1")), assume=assume)
                     found[describe(symbol)] = Declaration(meaning=meaning, why=f"a parameter of the {law.family} law")
         for left, law in self._drawn:
-            shape = ("1", "1") if is_of_a_number(law) and self._is_number_of_law(left) else self._shape_of_mean(law)
+            shape = ("1", "1") if is_of_a_number(law) and self._is_number_of_law(left) else self._shape_of_vector(law)
             if shape is not None and self._is_open(left):
                 meaning = self._declared_as(left, shape)
                 found.setdefault(meaning.key, Declaration(meaning=meaning, why=f"drawn from the {law.family} law"))
         return found
 
-    def _shape_of_mean(self, law: Distribution) -> tuple[str, str] | None:
-        """The shape of a random vector, where its mean is declared: x ∼ N(μ, Σ) with μ ∈ ℝ^d."""
-        shape = self._declared_shapes.get(describe(law.parameters[0])) if law.family == "normal" else None
-        return shape if shape is not None and shape[0] != "1" == shape[1] else None
+    def _shape_of_vector(self, law: Distribution) -> tuple[str, str] | None:
+        """The shape of a random vector, if its mean or its covariance has one: N(μ, Σ) with μ ∈ ℝ^d, N(0, I_d)."""
+        if law.family != "normal":
+            return None
+        mean, covariance = (self._declared_shapes.get(describe(each)) for each in law.parameters)
+        sized = [node.size for node in walk(law.parameters[-1]) if isinstance(node, Identity) and node.size is not None]
+        rows = describe(sized[0]) if sized else covariance[0] if covariance else mean[0] if mean else "1"
+        is_vector = mean is None or mean[1] == "1"
+        return (rows, "1") if is_vector and rows != "1" else None
 
     def _is_number_of_law(self, symbol: Symbol) -> bool:
         """True for a symbol that may be a number as a law has it: not declared or defined otherwise, no vector."""
@@ -440,6 +445,14 @@ class _Section:
                 if isinstance(left, Symbol) and isinstance(law, Distribution):
                     found.append((left, law))
         return found
+
+    @cached_property
+    def _random(self) -> frozenset[str]:
+        """The symbols that have a law, and the means of normal laws: none is a matrix, even if its letter is large."""
+        means = (law.parameters[0] for law in self._laws if law.family == "normal")
+        return frozenset(
+            describe(each) for each in (*(left for left, _ in self._drawn), *means) if isinstance(each, Symbol)
+        )
 
     @cached_property
     def _said(self) -> dict[str, Description]:
@@ -635,6 +648,7 @@ class _Section:
             elif not (symbol.name in self.families and not symbol.subscripts):
                 item = self._said.get(key)
                 assume, law = (item.assume, item.law) if item is not None else ((), None)
+                assume = assume or ((Assumption.POSITIVE_DEFINITE,) if key in self._covariances else ())
                 found[key] = SymbolMeaning(name=key, assume=assume, law=law)
         return found
 
@@ -720,7 +734,9 @@ class _Section:
         before = self.before.kinds.get(key) if self.before is not None else None
         if before is None and meaning.index is None and key not in self.used:  # only entries of it stand anywhere
             return ("matrix",)
-        kinds = before or likely_kinds(key)
+        if key in self._covariances and key[0].isupper():
+            return ("matrix",)
+        kinds = before or (("number", "column") if key in self._random else likely_kinds(key))
         # The bare s of softmax(s) is all members together, and says nothing of one.
         members = (name for name in marked if meaning.index and "_" in name)
         is_marked = key in marked or any(name.split("_")[0] == meaning.name for name in members)

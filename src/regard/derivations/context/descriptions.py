@@ -2,15 +2,26 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from regard.derivations.context.formulas import Formula
 from regard.derivations.judging.setting import AnyLaw, Assumption, Kind, MomentLaw
-from regard.derivations.notation.parser import parse, split_outside
+from regard.derivations.notation.parser import parse, parse_law, split_outside
 from regard.derivations.notation.statements import Chain
-from regard.derivations.notation.syntax import Distribution, Expression, Norm, Number, SetOf, Symbol, describe, walk
+from regard.derivations.notation.syntax import (
+    Distribution,
+    Expression,
+    Identity,
+    Norm,
+    Number,
+    SetOf,
+    Symbol,
+    describe,
+    walk,
+)
 from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
 from regard.derivations.reading.document import PLACEHOLDER, Document
 from regard.derivations.reading.phrases import any_of
@@ -55,9 +66,11 @@ _SIZED = re.compile(rf"(?P<list>{_LIST})\s+{any_of('is_a')}\s+(?:{any_of('articl
 _NUMBER = rf"(?:{any_of('is_a')}|=)?\s*({_F}|\d+(?:\.\d+)?|zero|one)"
 _LAW = re.compile(
     rf"{any_of('zero_mean')}\W{{1,3}}(?:{any_of('conjunction')}\W)?{any_of('unit_variance')}"
-    rf"|{any_of('mean_of')}\s*{_NUMBER}\W{{1,3}}(?:{any_of('conjunction')}\W)?{any_of('variance_of')}\s*{_NUMBER}",
+    rf"|{any_of('mean_of')}\s*{_NUMBER}\W{{1,3}}(?:{any_of('conjunction')}\W)?{any_of('variance_of')}\s*{_NUMBER}"
+    rf"|(?P<standard>{any_of('standard_normal')})",
     re.IGNORECASE,
 )
+_NAMED_LAW = re.compile(rf"{any_of('independent')}\s+(?:{any_of('drawn_from')}\s+)?(?P<law>{_F})", re.IGNORECASE)
 _NORMAL = re.compile(
     rf"(?P<list>{_F})\s+{any_of('is_a')}\s+(?:{any_of('article')}\s+)?{any_of('normally')}(?:\W{{1,2}}\w+){{0,3}}\W{{1,2}}"
     rf"{any_of('mean_of')}\s*{_NUMBER}\W{{1,3}}(?:{any_of('conjunction')}\W)?{any_of('variance_of')}\s*{_NUMBER}",
@@ -71,6 +84,7 @@ _SIZE_IN_LINE = re.compile(
     rf"|{any_of('length_of')}\s+(\w+)$"
 )
 _INDEPENDENT = re.compile(any_of("independent"), re.IGNORECASE)
+_CONJUNCTION = re.compile(rf"\b{any_of('conjunction')}\b", re.IGNORECASE)
 _DOTS = ("\\dots", "\\ldots", "\\cdots", "…", "...", ".")
 _WORDS = {"zero": "0", "one": "1"}
 
@@ -194,6 +208,8 @@ class _Reader:
 
     def _size(self, match: re.Match[str]) -> tuple[str, str] | None:
         formula = self.places.get(match.start("size")) if match["size"] else None
+        if _CONJUNCTION.search(self.text, match.end("size"), match.end()):  # a matrix A and vectors
+            return None
         return None if formula is None or formula.chains else _shape(tokens_of(formula))
 
     # -- laws ----------------------------------------------------------------------------------------------------------
@@ -203,10 +219,26 @@ class _Reader:
             start = self._sentence(match.start())
             law = self._law(match) if _INDEPENDENT.search(self.text, start, match.end() + _NEARBY) else None
             places = self._naming(start, match.start()) or self._naming(self._sentence(start - 1), start)
-            for place in places if law is not None else ():
-                for symbol in _symbols_of(self.places[place]):
-                    line = self.document.place(self.offsets[place]).line
-                    yield Description(symbol=symbol, law=law, why=f"the words of line {line}", at=self.offsets[place])
+            yield from self._with_law(places, law)
+        for match in _NAMED_LAW.finditer(self.text):
+            yield from self._with_law(self._naming(self._sentence(match.start()), match.start()), self._named(match))
+
+    def _with_law(self, places: Iterable[int], law: AnyLaw | None) -> Iterator[Description]:
+        """What the formulas at some places name has this law, if it is one."""
+        for place in places if law is not None else ():
+            for symbol in _symbols_of(self.places[place]):
+                line = self.document.place(self.offsets[place]).line
+                yield Description(symbol=symbol, law=law, why=f"the words of line {line}", at=self.offsets[place])
+
+    def _named(self, match: re.Match[str]) -> Distribution | None:
+        """The law of plain numbers that a formula after “i.i.d.” spells: N(0, 1/r), but not N(0, I)."""
+        formula = self.places.get(match.start("law"))
+        try:
+            law = parse_law(tokens_of(formula)) if formula is not None and not formula.chains else None
+        except NotUnderstood:
+            return None
+        is_law = isinstance(law, Distribution) and not any(map(_may_be_a_matrix, law.parameters))
+        return law if is_law and isinstance(law, Distribution) else None
 
     def _sentence(self, place: int) -> int:
         """Where the sentence of a place in the text begins."""
@@ -219,6 +251,8 @@ class _Reader:
 
     def _law(self, match: re.Match[str], first: int = 1) -> MomentLaw | None:
         """The law of a match, the group of whose mean is the first."""
+        if "standard" in match.re.groupindex and match["standard"]:
+            return MomentLaw(mean=Number(Fraction(0)), variance=Number(Fraction(1)), is_normal=True)
         try:
             mean, variance = (self._number(match, group, first) for group in (first, first + 1))
         except NotUnderstood:
@@ -234,6 +268,11 @@ class _Reader:
         if any(isinstance(node, Norm) for node in walk(found)):
             raise NotUnderstood("A variance of entries is a plain number.")
         return found
+
+
+def _may_be_a_matrix(parameter: Expression) -> bool:
+    nodes = list(walk(parameter))
+    return any(isinstance(node, Identity) or (isinstance(node, Symbol) and node.name[0].isupper()) for node in nodes)
 
 
 def _assumed(words: str) -> tuple[Assumption, ...]:
@@ -252,7 +291,10 @@ def _symbols_of(formula: Formula) -> Iterator[Symbol]:
     if formula.chains:
         sides = [chain.sides[0] for chain in formula.chains if chain.signs[0].text == "∈"]
     else:
-        sides = split_outside(tokens_of(formula), lambda token: token.text == ",")
+        tokens = tokens_of(formula)
+        if len(tokens) > 1 and (tokens[0].kind, tokens[-1].kind) == ("open", "close"):
+            tokens = tokens[1:-1]  # the pairs (u_i, v_i)
+        sides = split_outside(tokens, lambda token: token.text == ",")
     if (family := listed_family(sides)) is not None:
         yield family[0]
         return

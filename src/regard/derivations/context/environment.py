@@ -21,6 +21,7 @@ from regard.derivations.notation.parser import parse, parse_law
 from regard.derivations.notation.statements import Chain
 from regard.derivations.notation.syntax import (
     Apply,
+    BigOperator,
     Condition,
     Derivative,
     Distribution,
@@ -32,12 +33,14 @@ from regard.derivations.notation.syntax import (
     Number,
     Power,
     Product,
+    SetOf,
     Sum,
     Symbol,
     Transpose,
     describe,
     letters_in,
     symbols,
+    walk,
 )
 from regard.derivations.notation.tokens import GREEK, NotUnderstood, Token, tokenize
 from regard.derivations.reading.phrases import any_of
@@ -274,6 +277,8 @@ def _with_premise(chain: Chain, found: Premises) -> Premises:
     scope = found.scope
     if left is None or right is None or not isinstance(left, Symbol):
         return replace(found, is_complete=False)
+    if sign == "∈" and isinstance(right, SetOf) and right.domain == "R" and _is_declared(left, scope):
+        return found
     is_driven = tends(left, scope) and sign in _ON_SCALES
     if is_driven and _drives_on(scope.find(left).meaning, sign, right):
         return found
@@ -290,6 +295,12 @@ def _with_premise(chain: Chain, found: Premises) -> Premises:
     if sign == "=" and left.name in {key.split("_")[0] for key in scope.own}:
         return found
     return replace(found, is_complete=False)
+
+
+def _is_declared(symbol: Symbol, scope: Scope) -> bool:
+    """True for a symbol of the author's whose shape is known: for A ∈ ℝ^{n×n} adds nothing to it."""
+    found = scope.lookup(symbol) if scope.setting.is_own else None
+    return found is not None and found.meaning.key not in scope.setting.undeclared
 
 
 def _drives_on(meaning: SymbolMeaning, sign: str, right: Expression) -> bool:
@@ -483,13 +494,26 @@ def with_subscripted(name: str, letter: str, formula: Expression, scope: Scope) 
 
 
 def _meaning(left: Symbol, expression: Expression, finding: Finding, scope: Scope) -> SymbolMeaning:
-    """The symbol, or the whole family where its subscript is a free index: x_i = … defines every x_i."""
+    """The symbol, or the whole family where its subscript is a free index: x_i = … defines every x_i, s_ij a matrix."""
+    if scope.setting.is_own and (table := _table(left, expression, scope)) is not None:
+        return SymbolMeaning(name=left.name, formula=table, swaps=finding.swaps)
     script = left.subscripts[0] if len(left.subscripts) == 1 else None
     index = script.name if isinstance(script, Symbol) else None
     if index is None or index not in scope.setting.free or index not in letters_in(expression):
         return SymbolMeaning(name=describe(left), formula=expression, swaps=finding.swaps)
     over = scope.setting.free[index]
     return SymbolMeaning(name=left.name, index=index, over=over, formula=expression, swaps=finding.swaps)
+
+
+def _table(left: Symbol, expression: Expression, scope: Scope) -> Expression | None:
+    """The matrix of all entries that s_ij = … defines; None for other subscripts than two free indices."""
+    letters = [script.name for script in left.subscripts if isinstance(script, Symbol) and not script.subscripts]
+    below = set(letters_in(expression))
+    is_table = len(letters) == len(left.subscripts) == len(set(letters)) == 2 and set(letters) <= below
+    if not is_table or not set(letters) <= scope.setting.free.keys() or left.name in scope.setting.sizes:
+        return None
+    row = BigOperator("row", letters[1], (), None, None, expression)
+    return BigOperator("column", letters[0], (), None, None, row)
 
 
 def as_coordinates(left: Symbol, sides: Sides, scope: Scope) -> Recognised | None:
@@ -575,8 +599,18 @@ def _own_distribution(left: Symbol, right: Sequence[Token], scope: Scope) -> Rec
     is_circular = law is not None and left in symbols(law)
     if law is None or is_circular or (found is not None and found.meaning.formula is not None):
         return Recognised(role=Role.DECLARATION, finding=finding, scope=scope.without(describe(left)))
-    meaning = found.meaning if found is not None else SymbolMeaning(name=describe(left))
-    return Recognised(role=Role.DECLARATION, finding=finding, scope=scope.with_meaning(replace(meaning, law=law)))
+    meaning = replace(found.meaning if found is not None else SymbolMeaning(name=describe(left)), law=law)
+    is_open = meaning.key in scope.setting.undeclared - scope.own.keys()
+    if is_open and law.family == "normal" and _may_be_a_covariance(law.parameters[-1]):
+        setting = replace(scope.setting, symbols={**scope.setting.symbols, meaning.key: meaning})
+        return Recognised(role=Role.DECLARATION, finding=finding, scope=replace(scope, setting=setting))
+    return Recognised(role=Role.DECLARATION, finding=finding, scope=scope.with_meaning(meaning))
+
+
+def _may_be_a_covariance(node: Expression) -> bool:
+    return any(
+        isinstance(each, Identity) or (isinstance(each, Symbol) and each.name[0].isupper()) for each in walk(node)
+    )
 
 
 def _own_law(tokens: Sequence[Token], scope: Scope) -> Distribution | None:

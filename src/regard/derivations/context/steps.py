@@ -8,6 +8,8 @@ from itertools import islice, pairwise, product
 
 from regard.derivations.context.adjoints import GradientNames, gradient_names
 from regard.derivations.context.appeal import Appeal, LastSide
+from regard.derivations.context.atoms import with_atoms
+from regard.derivations.context.bounds import as_bound
 from regard.derivations.context.clauses import Clause
 from regard.derivations.context.complex_numbers import is_surely_complex, with_imaginary_unit
 from regard.derivations.context.declarations import SectionSymbols, without_symbols
@@ -46,6 +48,7 @@ from regard.derivations.context.formulas import (
     plain,
     step_at,
 )
+from regard.derivations.context.squares import with_squares
 from regard.derivations.context.units import without_units
 from regard.derivations.judging.findings import (
     UNEXPECTED,
@@ -157,6 +160,7 @@ class QuestionJudge:
     _supposed_in: int | None = field(init=False, default=None)
     _written: dict[str, Expression] = field(init=False, default_factory=dict)
     _loose: set[str] = field(init=False, default_factory=set)
+    _earlier: frozenset[str] = field(init=False, default=frozenset())
     _valued: dict[str, tuple[Kind, ...]] = field(init=False, default_factory=dict)
     _first: dict[str, SymbolMeaning] = field(init=False, default_factory=dict)
     _equal_sizes: dict[str, str] = field(init=False, default_factory=dict)
@@ -263,6 +267,7 @@ class QuestionJudge:
         self._base = self.intended = Scope(setting=setting)
         self.scope, self.last = replace(self._base, own=kept, opaque=self.scope.opaque - section.stated), None
         self._loose = set(kept)
+        self._earlier = frozenset(setting.symbols.keys() - setting.undeclared - section.stated)
 
     def take_prelude(self, formula: Formula) -> None:
         """Learn from the assignment's own text under which letter its edition has one of the problem's scales."""
@@ -415,6 +420,9 @@ class QuestionJudge:
     def _recognised(self, last: LastSide, sign: str, right: tuple[Token, ...], statement: Statement) -> Recognised:
         """A condition, what the problem gives, a design or definition, or else a claim to be decided."""
         left, target = readable(last.side, self.scope), readable(right, self.scope)
+        is_new = self._is_inferred and statement.clause.role.is_claim and not statement.clause.follows
+        if is_new and (bound := as_bound(left, sign, target, self.scope)) is not None:
+            return bound
         condition = as_condition(left, sign, target, self.scope)
         if condition is not None:
             return replace(condition, scope=None) if statement.chain.is_event else condition
@@ -522,7 +530,7 @@ class QuestionJudge:
             return as_distribution(left, sides.right, self.scope)
         if sides.sign == "∈":
             found = self.scope.lookup(left)
-            is_assumed = found is not None and bool(found.meaning.assume)
+            is_assumed = found is not None and (bool(found.meaning.assume) or found.meaning.law is not None)
             if self._is_inferred and statement.clause.is_restricted and not is_assumed:
                 self._half_read.add(describe(left))
             return as_membership(left, sides, self.scope)
@@ -746,7 +754,8 @@ class QuestionJudge:
         is_first = sides.left == statement.chain.sides[0]
         if is_first and not is_linked and any(meaning.formula is not None for meaning in meanings):
             return "Looks wrong if its symbols still mean what they were defined as"
-        is_valued = _has_expectation(left) or _has_expectation(right) or statement.clause.is_deduced
+        is_count = not meanings and (_counts(left) or _counts(right))  # of sizes alone: no condition on them
+        is_valued = is_count or _has_expectation(left) or _has_expectation(right) or statement.clause.is_deduced
         if used and not is_valued and all(meaning.is_number and meaning.formula is None for meaning in meanings):
             self._supposed |= reached
             return "Looks wrong unless it is a condition on its symbols"
@@ -816,8 +825,11 @@ class QuestionJudge:
     def _general_scopes(self, scope: Scope, sides: Sides, finding: Finding) -> Iterator[Scope]:
         """Scopes without the particular values that the document gave, with i² = −1, then without its definitions.
 
-        Only of what the relation depends on: what else may be anything makes no difference.
+        Only of what the relation depends on: what else may be anything makes no difference. What differs for every
+        input that is tried may still be equal for some: an ≠ is not true in general.
         """
+        if sides.sign == "≠":
+            return
         plain = replace(scope, sizes={})
         own = _relevant(sides, scope)
         values = {key: kind for key, each in own.items() if (kind := _kind_of_value(each)) is not None}
@@ -838,6 +850,15 @@ class QuestionJudge:
             yield replace(plain, own={**plain.own, **first}, opaque=plain.opaque.difference(first))
         if not scope.setting.has_usual_functions and _applies_usual_functions(sides):
             yield replace(scope, setting=replace(scope.setting, has_usual_functions=True))
+        varied = replace(plain, setting=replace(plain.setting, has_differentials=True))
+        bases = (plain, varied) if _has_differentials(sides) else (plain,)
+        yield from bases[1:]
+        is_open_equation = sides.sign == "=" and finding.kind != "false"  # an inequality is only tried at random
+        for base in bases if is_open_equation else ():
+            if (squares := with_squares(sides, base)) is not None:
+                yield squares
+        if sides.sign == "=" and (earlier := self._earlier_shapes(sides)):
+            yield plain.freed(earlier)
         if (complex_scope := with_imaginary_unit(sides, plain)) is not None:
             yield complex_scope
         unread = {
@@ -851,6 +872,24 @@ class QuestionJudge:
             yield free
             if (complex_scope := with_imaginary_unit(sides, free)) is not None:
                 yield complex_scope
+        else:
+            free = plain
+        for base in (plain, free) if is_open_equation else ():
+            if (atoms := with_atoms(sides, base)) is not None:
+                yield atoms
+
+    def _earlier_shapes(self, sides: Sides) -> dict[str, tuple[Kind, ...]]:
+        """The vectors and matrices of a relation whose sizes an earlier section has declared: here they may differ."""
+        try:
+            reached = self.scope.reach(*sides.expressions(self.scope))
+        except NotUnderstood:
+            return {}
+        known = {key: self.scope.setting.symbols[key] for key in sorted(self._earlier & reached)}
+        return {
+            key: ("column",) if each.shape[1] == "1" else ("matrix",)
+            for key, each in known.items()
+            if not each.is_number and key not in self.scope.own
+        }
 
     def _redefines_query(self) -> bool:
         """True if the text has put a query of its own in the place of the one that the question continues with."""
@@ -902,6 +941,12 @@ def _applies_usual_functions(sides: Sides) -> bool:
     return any(one.text in ("\\sigma", "\\Phi") and other.kind == "open" for one, other in pairwise(tokens))
 
 
+def _has_differentials(sides: Sides) -> bool:
+    """True if a d stands before a letter or a bracket."""
+    tokens = (*sides.left, *sides.right)
+    return any(one.text == "d" and other.kind in ("letter", "open") for one, other in pairwise(tokens))
+
+
 def _names_a_side(statement: Statement) -> bool:
     """True if words stand where the first side of a relation should: the memory is = 2 n d."""
     words = statement.clause.before.rpartition(PLACEHOLDER)[2]
@@ -949,6 +994,11 @@ def _is_plain(node: Expression) -> bool:
 def _has_large_number(node: Expression) -> bool:
     numbers = (inner for inner in walk(node) if isinstance(inner, Number))
     return any(number.value > _LARGEST_PLAIN or number.places > 1 for number in numbers)
+
+
+def _counts(node: Expression) -> bool:
+    functions = {inner.function for inner in walk(node) if isinstance(inner, Apply)}
+    return not functions.isdisjoint(("binomial", "factorial"))
 
 
 def _has_expectation(node: Expression) -> bool:

@@ -12,6 +12,7 @@ from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import SymbolMeaning
 from regard.derivations.notation.syntax import (
     Derivative,
+    Differential,
     Expression,
     Inner,
     Product,
@@ -22,6 +23,7 @@ from regard.derivations.notation.syntax import (
     letters_in,
     mapped,
     renamed,
+    walk,
 )
 
 
@@ -143,3 +145,18 @@ def _depends_on(variable: Symbol, scope: Scope) -> frozenset[str]:
     return scope.reach(variable if family is None or family.formula is None else family.formula) - {
         _key(variable, scope)
     }
+
+
+# -- differentials -----------------------------------------------------------------------------------------------------
+def varied_in(sides: Iterable[Expression], scope: Scope) -> tuple[Symbol, ...]:
+    """The symbols whose differentials a relation is made of: those of dX and dY that depend on no other one of them."""
+    bodies = [node.body for side in sides for node in walk(side) if isinstance(node, Differential)]
+    named = dict.fromkeys(whole(body, scope) for body in bodies if isinstance(body, Symbol))
+    below = {variable: _depends_on(variable, scope) for variable in named}
+    return tuple(one for one in named if not any(_key(other, scope) in below[one] for other in named if other != one))
+
+
+@lru_cache(maxsize=1024)
+def direction_meaning(name: str, shape: tuple[int, int]) -> SymbolMeaning:
+    """The differential of a symbol, drawn at random; the same object for the same name and shape."""
+    return SymbolMeaning(name=f"d{name}", shape=(str(shape[0]), str(shape[1])))

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 from flint import arb
 
-from regard.derivations.judging.calculus import Loss, gradient_meaning, in_terms_of, whole
+from regard.derivations.judging.calculus import Loss, direction_meaning, gradient_meaning, in_terms_of, whole
 from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.functions import OF_SEVERAL, of_one
 from regard.derivations.judging.indices import (
@@ -27,7 +27,7 @@ from regard.derivations.judging.laws import Bound, ValuedLaw, cross_entropy
 from regard.derivations.judging.probability import RandomNumber, RandomPart, centred_product, random_numbers
 from regard.derivations.judging.quadrature import over_interval
 from regard.derivations.judging.scope import FoundSymbol, Scope, UnknownSymbol, split_digits
-from regard.derivations.judging.setting import AnyLaw, Assumption, MomentLaw, SymbolMeaning
+from regard.derivations.judging.setting import AnyLaw, Assumption, DefinedFunction, MomentLaw, SymbolMeaning
 from regard.derivations.judging.values import BALLS, ORDERS, Arithmetic, IllShaped, Value, Work, add, inner, multiply
 from regard.derivations.notation.syntax import (
     Accent,
@@ -36,6 +36,7 @@ from regard.derivations.notation.syntax import (
     Cases,
     Condition,
     Derivative,
+    Differential,
     Distribution,
     Dots,
     Expectation,
@@ -131,6 +132,7 @@ class Evaluator:
     is_extended: bool = False  # ∞ is a number
     held: Mapping[tuple[int, int | None], None] = field(default_factory=dict)  # random, but given
     losses: Mapping[str, Loss] = field(default_factory=dict)
+    varied: tuple[Symbol, ...] = ()  # what differentials vary
     chances: frozenset[str] = frozenset()  # symbols that are random in a way that nothing says
     work: Work = field(default_factory=Work)
 
@@ -371,6 +373,8 @@ class Evaluator:
             self._remember(NoteKind.COUNT_OF_ALL.note(describe(node.upper or node)))
         if node.operator in ("max", "min"):
             return self._extreme_over(node, letter, places)
+        if node.operator in ("row", "column"):
+            return self._stacked(node, letter, places)
         is_sum = node.operator == "sum"
         if isinstance(places, range) and letter not in letters_in(node.body):
             count = Value(self.arithmetic.number(Fraction(len(places))))
@@ -410,6 +414,17 @@ class Evaluator:
             raise NotUnderstood("It is not clear what this runs over.")
         values = [self.at(**{letter: place})(node.body) for place in places]
         return reduce(lambda most, value: OF_SEVERAL[node.operator](most, value, self.arithmetic), values)
+
+    def _stacked(self, node: BigOperator, letter: str, places: Sequence[int]) -> Value:
+        """All the values of an expression side by side, or below each other."""
+        if not 0 < len(places) <= MOST_PLACES:
+            raise NotUnderstood("It is not clear what this runs over.")
+        values = [self.at(**{letter: place})(node.body) for place in places]
+        if any(1 not in value.shape or value.is_identity for value in values):
+            raise NotUnderstood("An entry here is no number.")
+        draws = max(len(value.array) for value in values)
+        arrays = [np.broadcast_to(value.array, (draws, *value.shape)) for value in values]
+        return Value(np.concatenate(arrays, axis=2 if node.operator == "row" else 1))
 
     def _negative(self, node: Negative) -> Value:
         return self(node.body).negated()
@@ -508,8 +523,16 @@ class Evaluator:
             sizes = Value(arithmetic.absolute(value.array))
             entries = (Value(sizes.array.reshape(len(sizes.array), -1, 1)[:, [k]]) for k in range(max(value.shape)))
             return reduce(lambda most, entry: OF_SEVERAL["max"](most, entry, arithmetic), entries)
+        if node.order in (3, 4) and 1 not in value.shape:
+            return self._of_singular_values(value, np.sum if node.order == 3 else np.max)
         squares = arithmetic.real(value.array * arithmetic.conjugate(value.array))
         return Value(arithmetic.sqrt(np.sum(squares, axis=(1, 2), keepdims=True)))
+
+    def _of_singular_values(self, value: Value, function: Callable[..., np.ndarray]) -> Value:
+        """The nuclear norm of a matrix, or its spectral norm, in floats only."""
+        if self.arithmetic.is_certified or value.is_identity:
+            raise NotUnderstood("This norm of a matrix is not certain.")
+        return Value(function(np.linalg.svd(value.array, compute_uv=False), axis=1)[:, None, None])
 
     def _inner(self, node: Inner) -> Value:
         return inner(self(node.left), self(node.right), self.arithmetic)
@@ -567,6 +590,10 @@ class Evaluator:
             return reduce(lambda total, value: combine(total, value, self.arithmetic), arguments)
         if len(arguments) != 1:
             raise NotUnderstood(f"{node.function} takes one argument.")
+        if node.function == "log" and isinstance(node.arguments[0], Apply) and node.arguments[0].function == "det":
+            arguments = [
+                Value(self.arithmetic.absolute(arguments[0].array))
+            ]  # what holds then holds where it is defined
         return of_one(node.function, arguments[0], self.arithmetic)
 
     def _softmax_over_index(self, node: Expression, one: Value) -> Value:
@@ -583,6 +610,8 @@ class Evaluator:
     def _apply_defined(self, node: Apply) -> Value:
         """A function that the problem defines, its arguments put in."""
         function = self.scope.setting.functions[node.function]
+        if len(function.arguments) == 1 < len(node.arguments):
+            return self._apply_to_entries(node, function)
         if len(function.arguments) != len(node.arguments):
             raise NotUnderstood(f"{node.function} takes {len(function.arguments)} arguments.")
         values = [self(argument) for argument in node.arguments]
@@ -595,6 +624,19 @@ class Evaluator:
         inside = self._with_arguments(arguments, indices={}, resolving=self.resolving | {key})
         return inside(function.vector_formula if is_vector and function.vector_formula else function.formula)
 
+    def _apply_to_entries(self, node: Apply, function: DefinedFunction) -> Value:
+        """A function of a vector whose entries are written one by one: f(a, b), where f(z) is defined for z ∈ ℝ^n."""
+        meaning = self.scope.find(Symbol(function.arguments[0])).meaning
+        rows, columns = meaning.shape
+        if rows.isdigit() or columns != "1" or meaning.index is not None:
+            raise NotUnderstood(f"{node.function} takes one argument.")
+        value = self(Matrix(tuple((argument,) for argument in node.arguments)))
+        instance = replace(self.instance, sizes={**self.instance.sizes, rows: len(node.arguments)})
+        inside = self._elsewhere(
+            instance=instance, indices={}, arguments={**self.arguments, (id(meaning), None): value}
+        )
+        return inside(function.formula)
+
     # -- derivatives, by central differences far below any rounding ---------------------------------------------------
     def _derivative(self, node: Derivative) -> Value:
         """∂top/∂bottom, entry by entry of a vector or matrix; what else the top depends on stays as it is."""
@@ -606,6 +648,8 @@ class Evaluator:
             return self._elsewhere(scope=restated)._derivative(node)
         if self.num_derivatives > 1 or self.scope.setting.is_complex:
             raise NotUnderstood("Only first and second derivatives of real quantities are supported.")
+        if not isinstance(node.bottom, Symbol):
+            return self._at_a_place(node)
         certain = self._elsewhere(arithmetic=BALLS, num_derivatives=self.num_derivatives + 1)
         variable, entries = certain._variable(node.bottom, node.top)
         slopes = [certain._slope(node.top, variable, entry) for entry in entries]
@@ -615,6 +659,31 @@ class Evaluator:
         if self.num_derivatives:
             return Value(laid_out)
         return Value(_cut(laid_out) if self.arithmetic.is_certified else _midpoints(laid_out))
+
+    def _at_a_place(self, node: Derivative) -> Value:
+        """f'(2), f''(x + 1) and the like: how fast a function of one number changes there."""
+        order, inner = 1, node.top
+        while isinstance(inner, Derivative) and inner.bottom == node.bottom:
+            order, inner = order + 1, inner.top
+        if not isinstance(inner, Apply) or inner.arguments != (node.bottom,) or order > 2:
+            raise NotUnderstood("Derivatives are supported only with respect to a symbol.")
+        name, function = inner.function, self.scope.setting.functions.get(inner.function)
+        certain = self._elsewhere(arithmetic=BALLS, num_derivatives=2)
+        place, step = certain(node.bottom), BALLS.number(_STEP)
+
+        def at(steps: int) -> np.ndarray:
+            moved = Value(place.array + steps * step)
+            if function is None:
+                value = of_one(name, moved, BALLS)
+            else:
+                key = (id(self.scope.find(Symbol(function.arguments[0])).meaning), None)
+                value = certain._with_arguments({**certain.arguments, key: moved}, indices={})(function.formula)
+            if not (place.is_scalar and value.is_scalar):
+                raise NotUnderstood("Derivatives are supported only with respect to a symbol.")
+            return value.array
+
+        slope = (at(1) - at(-1)) / (2 * step) if order == 1 else (at(1) - 2 * at(0) + at(-1)) / (step * step)
+        return Value(_cut(slope) if self.arithmetic.is_certified else _midpoints(slope))
 
     def _of_loss(self, loss: Loss, node: Derivative, bottom: Symbol) -> Value:
         """The derivative of a loss that nothing defines: drawn at random by a source, and what follows for the rest."""
@@ -692,6 +761,25 @@ class Evaluator:
                 raise NotUnderstood("Derivatives of matrices are not supported.")
             values.append(np.broadcast_to(value.array, (num_draws, *value.shape)).reshape(num_draws, -1))
         return (values[0] - values[1]) / (2 * step[0, 0, 0])
+
+    def _differential(self, node: Differential) -> Value:
+        """How the body changes as every varied symbol moves in a direction of its own."""
+        if not self.varied or self.num_derivatives or self.scope.setting.is_complex:
+            raise NotUnderstood("It is not clear what varies here.")
+        certain = self._elsewhere(arithmetic=BALLS, num_derivatives=1)
+        step, values = BALLS.number(_STEP), []
+        for sign in (1, -1):
+            arguments = dict(certain.arguments)
+            for symbol in self.varied:
+                meaning = self.scope.find(symbol).meaning
+                point = certain._meant(FoundSymbol(meaning))
+                direction = self.instance.draw(direction_meaning(meaning.key, point.shape), BALLS)
+                arguments[id(meaning), None] = Value(point.array + sign * step * direction)
+            values.append(certain._with_arguments(arguments)(node.body))
+        if any(value.is_identity for value in values):
+            raise NotUnderstood("The size of this matrix is not known.")
+        slope = (values[0].array - values[1].array) / (2 * step)
+        return Value(_cut(slope) if self.arithmetic.is_certified else _midpoints(slope))
 
     # -- integrals -----------------------------------------------------------------------------------------------------
     def _integral(self, node: Integral) -> Value:
@@ -850,8 +938,8 @@ class Evaluator:
         if node.function == "mean":
             return self._mean_of(node.arguments[:1], chance)
         one, other = node.arguments[0], node.arguments[-1]
-        if node.function == "cov" and len(node.arguments) != 2:
-            raise NotUnderstood("A covariance is of two quantities.")
+        if node.function == "cov" and len(node.arguments) > 2:
+            raise NotUnderstood("A covariance is of one quantity, or of two.")
         middle = centred_product(self._mean_of((one,), chance), self._mean_of((other,), chance))
         product = self._mean_of((one, other), chance)
         return Value(product.array - middle.array)
@@ -875,9 +963,19 @@ class Evaluator:
             raise NotUnderstood("A condition on several random numbers is not supported.")
         laws = {law: self._valued_law(law) for each in numbers if (law := each.meaning.law) is not None}
         part = RandomPart(
-            numbers=numbers, laws=laws, law_number=self.scope.setting.law_number, arithmetic=self.arithmetic
+            numbers=numbers,
+            num_draws=self.instance.total_draws,
+            laws=laws,
+            law_number=self.scope.setting.law_number,
+            arithmetic=self.arithmetic,
         )
-        return part.mean(lambda values: at(self._with_arguments({**self.arguments, **values})))
+        return part.mean(lambda values, num_points: at(self._repeated(num_points, values)))
+
+    def _repeated(self, times: int, arguments: Mapping[tuple[int, int | None], Value]) -> Self:
+        """The evaluator with every draw repeated, and with values put in for some symbols."""
+        kept = {key: value.repeated(times) for key, value in self.arguments.items()}
+        instance = replace(self.instance, repeated=self.instance.repeated * times)
+        return self._elsewhere(instance=instance, arguments={**kept, **arguments})
 
     def _mean_over_outcomes(self, at: Callable[["Evaluator"], Value]) -> Value:
         """A mean where nothing says how symbols are random: together they have a few outcomes, at which all differ."""
@@ -1096,6 +1194,7 @@ _RULES: Mapping[type[Expression], Callable[[Evaluator, Any], Value]] = {
     Cases: Evaluator._cases,
     Apply: Evaluator._apply,
     Derivative: Evaluator._derivative,
+    Differential: Evaluator._differential,
     Integral: Evaluator._integral,
     Expectation: Evaluator._expectation,
 }

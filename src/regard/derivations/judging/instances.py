@@ -269,7 +269,7 @@ class Instance:
     `driven` overrides scalars with a whole drive of values (β = 8, 32, 128); every draw is then seen at every stage.
     `drawn` sets a scalar's value draw by draw. `moved` puts random symbols at their means and moves them one component
     at a time. `is_plain` rounds draws to halves, so that a counterexample can be read. `picked` takes only some draws
-    of a larger pool, and `widened` spreads that pool.
+    of a larger pool, and `widened` spreads that pool. `repeated` repeats every draw, for the points of a mean.
     """
 
     setting: Setting
@@ -282,11 +282,12 @@ class Instance:
     moved: float = 0.0
     picked: tuple[int, ...] = ()
     widened: float = 1.0
+    repeated: int = 1
 
     @cached_property
     def key(self) -> tuple:
         """Everything that distinguishes one instance of a setting from another."""
-        return (self.sampler, *self.driven.items(), *self.drawn.items(), self.moved)
+        return (self.sampler, *self.driven.items(), *self.drawn.items(), self.moved, self.repeated)
 
     @cached_property
     def sampler(self) -> Sampler:
@@ -310,7 +311,7 @@ class Instance:
     def total_draws(self) -> int:
         """The length of the batch: stages times draws times moves."""
         moves = 1 + len(self._components()) if self.moved else 1
-        return self.num_stages * self.num_draws * moves
+        return self.num_stages * self.num_draws * moves * self.repeated
 
     def fixed_index(self, letter: str) -> int:
         """The value of a fixed index such as a; fixed indices differ from each other."""
@@ -340,6 +341,8 @@ class Instance:
     def draw(self, meaning: SymbolMeaning, arithmetic: Arithmetic) -> np.ndarray:
         """The symbol's values, (stage and draw, row, column), with the family's axis second where it has one."""
         still = self._still(meaning, arithmetic)
+        if self.repeated > 1:
+            return np.repeat(still, self.repeated, axis=0)
         if not self.moved:
             return still
         components = self._components()

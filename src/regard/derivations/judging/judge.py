@@ -51,6 +51,7 @@ from regard.derivations.judging.values import BALLS, FLOATS, ORDERS, ROUNDED, Il
 from regard.derivations.notation.syntax import (
     Apply,
     BigOperator,
+    Derivative,
     Expression,
     Extremum,
     Infinity,
@@ -72,7 +73,7 @@ from regard.derivations.notation.syntax import (
     symbols,
     walk,
 )
-from regard.derivations.notation.tokens import NotUnderstood, Token, tokenize
+from regard.derivations.notation.tokens import FUNCTIONS, NotUnderstood, Token, tokenize
 
 PRECISION = 320
 _MOST_UNKNOWN = 3
@@ -121,6 +122,8 @@ def _decide(sides: Sides, scope: Scope) -> Finding:
     if (moments := moments_of_law(sides, scope)) is not None:
         return _decide_moments(*moments, scope)
     if scope.setting.is_own:
+        if not scope.setting.has_differentials and _has_differentials(sides):
+            return _decide(sides, replace(scope, setting=replace(scope.setting, has_differentials=True)))
         if (by_some := _decide_bare_gradients(sides, scope)) is not None:
             return by_some
         if scope.setting.ones is None and (sized := _with_sized_ones(sides, scope)) is not None:
@@ -194,10 +197,21 @@ def _decide_moments(mean: Sides, variance: Sides, of_deviation: Sides, scope: Sc
     return replace(second, reason="The variance is another one") if second.kind == "false" else second
 
 
+def _has_differentials(sides: Sides) -> bool:
+    """True for the d(XY) with an upright d, which is nothing else."""
+    pairs = (*pairwise(sides.left), *pairwise(sides.right))
+    return any(one.text == "d" and one.font == "roman" and _is_taken_of(other) for one, other in pairs)
+
+
+def _is_taken_of(token: Token) -> bool:
+    is_function = token.text.removeprefix("\\").lower() in FUNCTIONS
+    return is_function or (token.kind == "open" and token.text in (")", "]"))
+
+
 def _decide_bare_gradients(sides: Sides, scope: Scope) -> Finding | None:
     """The finding where ∇ names no variable: true if it is by one that is left open; None without such a ∇."""
     tokens = (*sides.left, *sides.right)
-    is_bare = any(one.text == "\\nabla" and other.text not in ("_", "^") for one, other in pairwise(tokens))
+    is_bare = any(one.text == "\\nabla" and other.text != "_" for one, other in pairwise(tokens))
     if not is_bare or _is_readable(sides, scope):
         return None
     letters = [Symbol(token.text.removeprefix("\\")) for token in tokens if token.kind == "letter"]
@@ -211,7 +225,7 @@ def _decide_bare_gradients(sides: Sides, scope: Scope) -> Finding | None:
             finding = _decide(replace(sides, left=left, right=right), scope)
         except NotUnderstood:
             continue
-        if finding.is_true:
+        if finding.is_true or len(open_names) == 1:
             return finding
     return not_understood("It is not clear which variable this gradient is taken by")
 
@@ -228,7 +242,7 @@ def _with_variable(side: Sequence[Token], by: Sequence[Token]) -> Iterator[Token
     """A side with a variable below each ∇ that has none."""
     for place, token in enumerate(side):
         yield token
-        if token.text == "\\nabla" and (place + 1 == len(side) or side[place + 1].text not in ("_", "^")):
+        if token.text == "\\nabla" and (place + 1 == len(side) or side[place + 1].text != "_"):
             yield from (replace(each, start=token.end, end=token.end) for each in by)
 
 
@@ -285,6 +299,8 @@ def _decide_for_laws(sides: Sides, scope: Scope) -> Finding | None:
     laws = [law for name in reached if name in scope.meanings and (law := scope.meanings[name].law) is not None]
     if not any(isinstance(law, MomentLaw) for law in laws):
         return _decide_for_parameters(sides, scope, num_laws=len(laws)) if scope.setting.is_own else None
+    if all(isinstance(law, MomentLaw) and law.is_normal for law in laws):
+        return _decide_readings(sides, scope)
     findings = [
         _decide_readings(sides, replace(scope, setting=replace(scope.setting, law_number=number)))
         for number in range(NUM_LAWS)
@@ -394,7 +410,7 @@ def confirmed(finding: Finding) -> Finding:
     if not closer.is_false:
         return closer.with_notes(finding.notes)
     explained = {"explained_by": finding.explained_by, "corrected_by": finding.corrected_by}
-    return replace(closer, notes=finding.notes, elsewhere=finding.elsewhere, **explained)
+    return replace(closer, reason=finding.reason, notes=finding.notes, elsewhere=finding.elsewhere, **explained)
 
 
 def _unknown_letters(sides: Sides, scope: Scope) -> list[str]:
@@ -409,20 +425,37 @@ def _unknown_letters(sides: Sides, scope: Scope) -> list[str]:
 
 def _decide_readings(sides: Sides, scope: Scope) -> Finding:
     failures: list[tuple[Finding, ReadRelation]] = []
+    turned: Finding | None = None
     work = Work()
     with ctx.workprec(PRECISION), np.errstate(all="ignore"):
         for read in readings(sides, scope):
             finding = _decide_reading(read, work, is_particular=sides.is_particular).with_notes(read.notes)
             if finding.is_true and _begins_too_late(read.relation):
                 finding = Finding(kind="unknown", reason="True only if a sum from 0 begins with 1")
-            if finding.is_true:
+            if finding.is_true and _is_turned(read):
+                turned = Finding(kind="unknown", reason="True only where gradients are laid out as transposes")
+            elif finding.is_true:
                 return _qualified(replace(finding, swaps=tuple(read.scope.swaps.items())), sides, scope)
-            failures.append((finding, read))
+            else:
+                failures.append((finding, read))
+    if turned is not None:
+        return turned
     failure, read = _failure(failures)
     reads = [read, *(other for finding, other in failures if finding.is_false and other is not read)]
     corrected_by = partial(_corrections, reads, is_ill_shaped=failure.kind == "ill-shaped")
     failure = replace(failure, explained_by=partial(_explanations, read), corrected_by=corrected_by)
     return _open_if_unexplained(failure, read, scope) or _open_if_undeclared(failure, sides, scope)
+
+
+def _is_turned(read: ReadRelation) -> bool:
+    """True for a derivative by a square matrix that is laid out the other way, where no shape tells which is meant."""
+    if read.relation.convention.layout != "numerator":
+        return False
+    nodes = (node for side in (read.relation.left, read.relation.right) for node in walk(side))
+    bottoms = [node.bottom for node in nodes if isinstance(node, Derivative) and isinstance(node.bottom, Symbol)]
+    found = [read.scope.lookup(bottom) for bottom in bottoms if isinstance(bottom, Symbol)]
+    shapes = [each.meaning.shape for each in found if each is not None and each.meaning.formula is None]
+    return any(rows == columns != "1" for rows, columns in shapes)
 
 
 def _begins_too_late(relation: Relation) -> bool:

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from regard.derivations.judging.calculus import Loss, losses_in
+from regard.derivations.judging.calculus import Loss, losses_in, varied_in
 from regard.derivations.judging.evaluator import PLAIN, Convention, Evaluator, OutOfRange
 from regard.derivations.judging.findings import Note, NoteKind
 from regard.derivations.judging.indices import assignments, index_letters, ranges
 from regard.derivations.judging.instances import POOL, Instance, choose_sizes, with_particular
 from regard.derivations.judging.scope import Scope
+from regard.derivations.judging.setting import Size
 from regard.derivations.judging.values import (
     BALLS,
     FLOATS,
@@ -47,9 +48,11 @@ from regard.derivations.notation.syntax import (
 from regard.derivations.notation.tokens import GREEK, NotUnderstood, Token
 
 _ZERO = Number(Fraction(0))
+_BARS = ("\\|", "\\rVert")
 _MAY_GO_BARE = ("sin", "cos", "log", "exp")
 _LARGEST_SIZE = 128
 _MANY_SIZES = 8
+_FREE_SIZES = (Size(), Size(minimum=3))  # not even, nor made of others
 _WIDENED, _CLEAR_LEAD = (1.0, 6.0, 40.0), 0.15
 # How far each premise is met, by the gap between its sides: above 0 if it is.
 PICKING: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -180,6 +183,7 @@ class Instances:
             convention=convention,
             work=self.work,
             losses=self._losses,
+            varied=varied_in(self.sides, self.scope) if self.scope.setting.has_differentials else (),
             chances=self.chances,
         )
         chosen = assignments(
@@ -234,8 +238,13 @@ class Instances:
         particular = self.scope.sizes
         if any(size > _LARGEST_SIZE for size in particular.values()):
             particular = self._without_large(particular)
-        used = self._used_sizes if len(setting.sizes) > _MANY_SIZES else None
-        sizes = with_particular(setting, choose_sizes(setting, larger, used), particular)
+        is_chance = any(is_moment(node) for side in self.sides for node in walk(side))  # a mean is over few numbers
+        used = self._used_sizes if is_chance or len(setting.sizes) > _MANY_SIZES else None
+        sizes = choose_sizes(setting, 0 if is_chance else larger, used)
+        if is_chance and larger:
+            free = {name for name in self._used_sizes & sizes.keys() if setting.sizes[name] in _FREE_SIZES}
+            sizes = {name: size + larger if name in free else size for name, size in sizes.items()}
+        sizes = with_particular(setting, sizes, particular)
         return Instance(setting=setting, sizes=sizes, **changes)
 
     def _without_large(self, particular: Mapping[str, int]) -> Mapping[str, int]:
@@ -372,17 +381,30 @@ def _ways_to_parse(sides: Sides, scope: Scope) -> Iterator[Reading]:
     has_sum = any(token.text == "\\sum" for token in tokens) and any(token.text in "+-" for token in tokens)
     wide_sum = (False, True) if has_sum else (False,)
     wide_derivative = (True, False) if any(token.text in ("\\nabla", "\\partial") for token in tokens) else (True,)
-    for is_sum_wide, base, is_slash_wide, is_argument_wide, is_derivative_wide in itertools.product(
-        wide_sum, bases, wide_slash, wide_argument, wide_derivative
+    norms = _ways_to_read_norms(tokens) if scope.setting.is_own else (False,)
+    for is_spectral, is_sum_wide, base, is_slash_wide, is_argument_wide, is_derivative_wide in itertools.product(
+        norms, wide_sum, bases, wide_slash, wide_argument, wide_derivative
     ):
         yield replace(
             scope.reading,
+            is_spectral=is_spectral,
             is_sum_wide=is_sum_wide,
             base=base,
             is_slash_wide=is_slash_wide,
             is_argument_wide=is_argument_wide,
             is_derivative_wide=is_derivative_wide,
         )
+
+
+def _ways_to_read_norms(tokens: Sequence[Token]) -> tuple[bool, ...]:
+    """Whether ‖A‖₂ is the spectral norm: beside ‖A‖_F or ‖A‖_* it is, elsewhere it may be."""
+    texts = [token.text for token in tokens]
+    after = {
+        third for bar, below, third in zip(texts, texts[1:], texts[2:], strict=False) if bar in _BARS and below == "_"
+    }
+    if "2" not in after:
+        return (False,)
+    return (True,) if after & {"F", "*"} else (False, True)
 
 
 def _other_readings(plain: Relation, scope: Scope) -> Iterator[ReadRelation]:

@@ -117,7 +117,15 @@ class Scope:
             functions |= {"\\sigma", "\\Phi"}
         opaque = self.setting.opaque_functions - functions
         laws = frozenset(key for key, meaning in self.meanings.items() if meaning.is_law)
-        return Reading(functions=functions, opaque=opaque, laws=laws, is_complex=self.setting.is_complex)
+        valued = frozenset(key for key, meaning in self.meanings.items() if key.endswith(")") and meaning.formula)
+        return Reading(
+            functions=functions,
+            valued=valued,
+            opaque=opaque,
+            laws=laws,
+            is_complex=self.setting.is_complex,
+            has_differentials=self.setting.has_differentials,
+        )
 
     @cached_property
     def member_formulas(self) -> dict[str, dict[str, Expression]]:

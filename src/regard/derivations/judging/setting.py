@@ -58,10 +58,14 @@ class Size:
 
 @dataclass(frozen=True, kw_only=True)
 class MomentLaw:
-    """The mean and variance of a random number, of every entry where it is a vector; all entries are independent."""
+    """The mean and variance of a random number, of every entry where it is a vector; all entries are independent.
+
+    Unless it is normal, nothing else is known of it.
+    """
 
     mean: Expression
     variance: Expression
+    is_normal: bool = False
 
 
 AnyLaw = MomentLaw | Distribution
@@ -158,6 +162,7 @@ class Setting:
     changed: frozenset[str] | None = None
     seed: int = 0
     has_usual_functions: bool = False  # σ is the sigmoid, Φ the normal distribution function
+    has_differentials: bool = False  # dX is the differential of X
     has_other_parameters: bool = False  # N(μ, s) has the deviation s, Exp(s) and Gamma(a, s) the scale s
     law_number: int = 0  # of the laws to try for random numbers whose mean and variance alone are known
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from regard.derivations.judging.calculus import is_loss
+from regard.derivations.judging.indices import ranges
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import OF_SQUARES, UNNAMED, Kind, SymbolMeaning
 from regard.derivations.notation.syntax import (
@@ -17,6 +18,7 @@ from regard.derivations.notation.syntax import (
     BigOperator,
     Cases,
     Derivative,
+    Differential,
     Distribution,
     Dots,
     Expectation,
@@ -126,7 +128,7 @@ class _Typing:
                 return self._symbol(node)
             case Sum():
                 return self._alike(node.terms)
-            case Negative() | Accent():
+            case Negative() | Accent() | Differential():
                 return self(node.body)
             case Product():
                 return self._product(node)
@@ -148,6 +150,8 @@ class _Typing:
                 return self._applied(node)
             case Expectation():
                 return self(node.body)
+            case BigOperator(operator="row" | "column"):
+                return self._stacked(node)
             case BigOperator():
                 return self(node.body)
             case Matrix() if any(isinstance(cell, Dots) for row in node.rows for cell in row):
@@ -179,6 +183,14 @@ class _Typing:
             case Scripted():
                 return self._part(self(node.base), len(node.subscripts))
         raise Untyped
+
+    def _stacked(self, node: BigOperator) -> Shape:
+        """The shape of what runs over an index to the right, or downwards."""
+        rows, columns = self(node.body)
+        size = ranges([node.body], self.scope).get(node.index)
+        if size is None:
+            raise Untyped
+        return (rows, size) if node.operator == "row" else (size, columns)
 
     def _listed(self, node: Matrix) -> Shape:
         """The shape of x_1, …, x_n in a column or a row, from that of the last."""
@@ -224,7 +236,9 @@ class _Typing:
             return self._inside(meaning.formula)
         shape = self.chosen.get(meaning.key, meaning.shape)
         if isinstance(meaning.law, Distribution) and meaning.law.family == "normal":
-            variance = self(meaning.law.parameters[-1])
+            mean, variance = map(self, meaning.law.parameters)
+            if mean != SCALAR:
+                self.unifier.unify(shape, mean)
             if variance != SCALAR:
                 self.unifier.unify(shape, (variance[0], "1"))
         return shape
@@ -294,6 +308,8 @@ class _Typing:
         shapes = [self(argument) for argument in node.arguments]
         if function is not None:
             inside = dict(zip(function.arguments, shapes, strict=False))
+            if len(function.arguments) == 1 < len(shapes):
+                inside = {function.arguments[0]: (str(len(shapes)), "1")}
             inner = _Typing(self.scope, self.chosen, self.unifier, {**self.bound, **inside}, self.depth)
             return inner._inside(function.formula)
         if node.function == "exp" and self.scope.setting.is_complex and shapes[0] != SCALAR:
@@ -319,6 +335,11 @@ class _Typing:
             for shape in others[1:]:
                 self.unifier.unify(others[0], shape)
             return others[0] if others else SCALAR
+        if node.function == "⊗" and SCALAR not in shapes:
+            is_outer = all(shape[1] == "1" for shape in shapes)
+            return (shapes[0][0], shapes[1][0]) if is_outer else self._anything()
+        if node.function == "vec":
+            return self.unifier.fresh(), "1"
         if node.function == "diag":
             return (shapes[0][0], shapes[0][0]) if shapes[0][1] == "1" else (shapes[0][0], "1")
         if node.function in ("var", "cov"):
@@ -362,6 +383,8 @@ def likely_kinds(name: str) -> tuple[Kind, ...]:
     The value of a probability is a number: p(x), P(A|B), P(A,B); P(x) may be a product.
     """
     letter, _, inside = name.lstrip("\\").partition("(")
+    if letter.startswith("∇"):  # of a function that nothing defines
+        return ("matrix", "number") if letter.startswith("∇²") else ("column", "number")
     if inside and (letter in ("p", "Pr") or (letter == "P" and any(mark in inside for mark in "|,"))):
         return ("number",)
     if "matrix" in letter.lower():  # the name of a macro

@@ -198,6 +198,10 @@ class Value(NamedTuple):
         """Another array of the same kind: powers and reciprocals of a multiple of I are multiples of I."""
         return Value(array, is_identity=self.is_identity)
 
+    def repeated(self, times: int) -> "Value":
+        """The value with each of its draws repeated, unless it is the same in all of them."""
+        return self if len(self.array) == 1 else self.with_array(np.repeat(self.array, times, axis=0))
+
     def transposed(self) -> "Value":
         """Rows and columns swapped."""
         return Value(self.array.transpose(0, 2, 1), self.is_identity, self.is_zero)

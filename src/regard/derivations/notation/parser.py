@@ -25,6 +25,7 @@ from regard.derivations.notation.syntax import (
     Cases,
     Condition,
     Derivative,
+    Differential,
     Distribution,
     Dots,
     Expectation,
@@ -68,6 +69,7 @@ MAX_TOKENS = 3_000
 MAX_DEPTH = 50
 _MAX_DIGITS = 300
 _MOST_PLACES = 30
+_MOST_PRIMES = 2
 _TIMES = frozenset({"\\cdot", "\\times", "*"})
 _WIDE_PRODUCTS = {"\\odot": "⊙", "\\otimes": "⊗"}
 _UNREAD_PRODUCTS = frozenset({"\\circ"})
@@ -77,7 +79,7 @@ _NO_SCRIPT = frozenset(r"\hat \tilde \bar \overline \vec \dot \check \frac".spli
 _INDEX_LETTERS = frozenset("abijklmnpqrstuv")
 _FREE_LETTERS = frozenset("ijklmnst")
 _ROUNDINGS = {"\\rfloor": "floor", "\\rceil": "ceiling"}
-_NORMS = {"2": 2, "1": 1, "\\infty": -1, "F": -2}
+_NORMS = {"": 2, "2": 2, "op": 4, "1": 1, "\\infty": -1, "F": -2, "*": 3}
 _OF_LAWS = ("mean", "var")
 _DEVIATIONS = ("std", "sd", "stdev", "stddev")
 _GREEK_NAMES = frozenset(command.removeprefix("\\") for command in GREEK.values())
@@ -99,11 +101,14 @@ class Reading:
     is_derivative_wide: bool = True  # \nabla_x x^\top y as the gradient of the product, not of x alone
     is_complex: bool = True  # a star conjugates; elsewhere it only decorates
     functions: frozenset[str] = frozenset()  # names that the problem declares as functions
+    valued: frozenset[str] = frozenset()  # values of such functions that are defined all the same
     opaque: frozenset[str] = frozenset()  # functions that nothing defines: f(x) is one symbol, whatever f is
     laws: frozenset[str] = (
         frozenset()
     )  # names of distributions and random variables: p(x) is a density, H(p) an entropy
     is_sum_wide: bool = False  # \sum_i x_i + y_i as the sum of both instead of x_i alone
+    is_spectral: bool = False  # ‖A‖₂ of a matrix as its spectral norm instead of Frobenius's
+    has_differentials: bool = False  # d before a letter or a bracket takes its differential
     base: int | None = None  # of a logarithm that names none; None is e
 
 
@@ -334,11 +339,16 @@ class _Parser:
             return self.opaque_value(base)
         if name in self.reading.functions:
             return Apply(name, self.arguments())
-        derived = Symbol(base.name.removesuffix("'"), base.subscripts)
-        if derived == base or describe(derived) not in self.reading.functions:
+        bare = base.name.rstrip("'")
+        order = len(base.name) - len(bare)
+        function = next((each for each in (bare, f"\\{bare}") if each in self.reading.functions), None)
+        if function is None or base.subscripts or not 1 <= order <= _MOST_PRIMES:
             return None
         arguments = self.arguments()
-        return Derivative(Apply(describe(derived), arguments), arguments[0])
+        found: Expression = Apply(function, arguments)
+        for _ in range(order):
+            found = Derivative(found, arguments[0])
+        return found
 
     def inside_bracket(self) -> list[Token]:
         """The tokens between the bracket that opens here and the one that closes it."""
@@ -398,12 +408,16 @@ class _Parser:
             return base
         if texts in (["\\top"], ["T"]):
             return Transpose(base)
+        if texts in (["-", "\\top"], ["-", "T"]):
+            return Transpose(Power(base, Negative(Number(Fraction(1)))))
         if texts in (["\\dagger"], ["H"]):
             return Transpose(base, is_conjugate=True)
         if texts == ["*"]:
             return Accent("bar", base) if self.reading.is_complex else base
         if all(text == "'" for text in texts):
             return _renamed(base, "'" * len(texts))
+        if texts in (["+"], ["-"]) and isinstance(base, Symbol | Number):
+            return base if isinstance(base, Number) else _renamed(base, f"^{texts[0]}")  # T → 0⁺, a prior P⁻
         if texts[0] == ")" and texts[-1] == ")" and isinstance(base, Symbol):
             return _renamed(base, "^(" + "".join(texts[1:-1]) + ")")
         if isinstance(base, Symbol) and base.name == "e" and not base.subscripts:
@@ -426,7 +440,7 @@ class _Parser:
         permuted = _permuted_indices(tokens)
         if permuted is not None:
             return permuted
-        if len(tokens) == 1 and tokens[0].kind in ("word", "text"):
+        if len(tokens) == 1 and (tokens[0].kind in ("word", "text") or tokens[0].text == "*"):
             return (Label(tokens[0].text.strip()),)
         letters = _letters(tokens)
         if len(letters) < 2:
@@ -525,7 +539,13 @@ class _Parser:
         return after[:2] in (["^", "T"], ["^", "\\top"]) or after[:3] in (["^", "}", "T"], ["^", "}", "\\top"])
 
     def inner_product(self) -> Expression:
+        """⟨x, y⟩; ⟨z⟩ is a mean, and a symbol of its own."""
+        start = self.place
         left = self.sum()
+        if self.text() == "\\rangle":
+            name = "".join(map(_as_printed, self.tokens[start : self.place]))
+            self.close("\\rangle")
+            return Symbol(f"⟨{name}⟩")
         if not self.skip(",", "|", "\\mid"):
             raise self.stuck()
         right = self.sum()
@@ -567,11 +587,11 @@ class _Parser:
         if bar.text not in ("\\|", "\\rVert"):
             return Norm(body, 0)
         place = self.place
-        order = "".join(token.text for token in self.script_tokens()) if self.skip("_") else "2"
+        order = "".join(token.text for token in self.script_tokens()) if self.skip("_") else ""
         if order not in _NORMS:
             self.place = place
             raise self.stuck()
-        return Norm(body, _NORMS[order])
+        return Norm(body, 4 if order == "2" and self.reading.is_spectral else _NORMS[order])
 
     # -- words and letters ---------------------------------------------------------------------------------------------
     def word(self, token: Token) -> Expression:
@@ -638,6 +658,8 @@ class _Parser:
             return Dots()
         if text in ("\\R", "\\Z", "\\N", "\\C") or token.font == "blackboard" and text in "RZNCE":
             return self.domain(text[-1])
+        if text == "d" and self.reading.has_differentials and self.is_at_variable():
+            return Differential(self.power())
         is_differential = text == "d" and token.font == "roman" and self.starts_factor()
         if (is_differential or text == "\\Delta") and (after := self.peek()) is not None and after.kind == "letter":
             name = self.plain_letter(self.take())
@@ -647,6 +669,11 @@ class _Parser:
         if text == "I" and token.font != "script":
             return Identity()
         return Symbol(text.removeprefix("\\"))
+
+    def is_at_variable(self) -> bool:
+        """True at a letter, a function or a bracket."""
+        token = self.peek()
+        return token is not None and self.starts_factor() and token.kind != "number" and token.text != "d"
 
     def domain(self, name: str) -> Expression:
         """A number domain with its dimensions; a blackboard E is the mean of what follows."""
@@ -958,15 +985,28 @@ class _Parser:
         return Derivative(top, self.power())
 
     def gradient(self) -> Expression:
-        """∇_x f, or ∇f of a function of one argument."""
-        variable = self.whole(self.script_tokens()) if self.skip("_") else None
+        """∇_x f, ∇²_x f, or ∇f of a function of one argument; of a function that nothing defines, ∇f(x) is a symbol."""
+        variable, is_second = None, False
+        while (token := self.peek()) is not None and token.kind == "script":
+            self.take()
+            script = self.script_tokens()
+            if token.text == "_" and variable is None:
+                variable = self.whole(script)
+            elif token.text == "^" and not is_second and [part.text for part in script] == ["2"]:
+                is_second = True
+            else:
+                raise self.stuck_before()
         body = self.differentiated()
         if variable is None and isinstance(body, Apply) and len(body.arguments) == 1:
             variable = body.arguments[0]
+        is_value = isinstance(body, Symbol) and body.name.endswith(")") and body.name not in self.reading.valued
+        if variable is None and is_value and isinstance(body, Symbol):
+            return Symbol(("∇²" if is_second else "∇") + body.name, body.subscripts)
         if variable is None:
             start = self.tokens[self.place - 1].start
             raise NotUnderstood("It is not clear which variable this gradient is taken by.", start)
-        return Derivative(body, variable, is_gradient=True)
+        found = Derivative(body, variable, is_gradient=True)
+        return Derivative(found, variable) if is_second else found
 
     def binomial(self) -> Expression:
         """n over k; the numbers of a multinomial add up to n."""

@@ -156,7 +156,10 @@ class BigOperator(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Norm(Expression):
-    """‖x‖ (order 2), ‖x‖₁, ‖x‖_∞ (order −1), ‖A‖_F (order −2) or |x| (order 0 stands for the absolute value)."""
+    """‖x‖ (order 2), ‖x‖₁, ‖x‖_∞ (order −1), ‖A‖_F (order −2) or |x| (order 0 stands for the absolute value).
+
+    Of a matrix, ‖A‖_* (order 3) is the nuclear norm and ‖A‖_op (order 4) the spectral one.
+    """
 
     body: Expression
     order: int = 2
@@ -193,6 +196,13 @@ class SetOf(Expression):
     members: tuple[Expression, ...]
     domain: str = ""
     dimensions: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Differential(Expression):
+    """How something changes with what it depends on: d(XY) = dX Y + X dY."""
+
+    body: Expression
 
 
 @dataclass(frozen=True, slots=True)
