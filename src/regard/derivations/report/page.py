@@ -9,6 +9,7 @@ from regard.derivations.report import (
     IN_WORDS,
     PLACED,
     headline,
+    images_in_words,
     ineffective_comments,
     label,
     nothing_found,
@@ -17,6 +18,7 @@ from regard.derivations.report import (
     plural,
     reasons_in_words,
     remarks,
+    state_in_words,
 )
 from regard.derivations.report.marks import step_id, with_slots
 from regard.derivations.report.prose import prose_html
@@ -95,8 +97,8 @@ def _outcome(report: DocumentReport) -> str:
 
 def _head(report: DocumentReport) -> str:
     standing = worst_standing(report.verdicts)
-    comments = ineffective_comments(report)
-    remark = f"<p>{html.escape(comments)}</p>" if comments else ""
+    left_out = filter(None, (images_in_words(report), ineffective_comments(report)))
+    remark = "".join(f"<p>{html.escape(text)}</p>" for text in left_out)
     return (
         f'<header class="head"><p class="problem">{html.escape(report.problem_title)}</p>'
         f"<h1>{html.escape(PurePath(report.file).name)}</h1>"
@@ -106,7 +108,7 @@ def _head(report: DocumentReport) -> str:
 
 def _points(report: DocumentReport) -> str:
     """What each part of each question earned, by which step, and how the answer was found."""
-    rows = [row for row in report.questions if row.points and row.state != "unanswered"]
+    rows = [row for row in report.questions if row.points and (row.state != "unanswered" or row.reasons)]
     if not rows:
         return ""
     numbers = {verdict.id: number for number, verdict in enumerate(report.verdicts)}
@@ -198,7 +200,7 @@ def _question(report: DocumentReport, row: QuestionRow) -> str:
 
 def _state(row: QuestionRow) -> str:
     claims = ", ".join(f"<code>{html.escape(claim)}</code>" for claim in row.claims if row.state != "unanswered")
-    return html.escape(row.state) + (f"; see {claims}" if claims else "")
+    return html.escape(state_in_words(row)) + (f"; see {claims}" if claims else "")
 
 
 def _filter(report: DocumentReport) -> str:
