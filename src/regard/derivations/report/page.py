@@ -55,6 +55,7 @@ _LEGEND: Mapping[Standing, str] = {
     "proved": "proved",
     "given": "given, defined or assumed: not checked",
 }
+_MOST_BLANK = 3  # unanswered questions that are listed with the others
 _BAR_ORDER: tuple[Standing, ...] = ("proved", "holds", "given", "ignored", "undecided", "refuted")
 
 
@@ -175,7 +176,12 @@ def _counts(report: DocumentReport) -> str:
 def _questions(report: DocumentReport) -> str:
     if not report.questions or report.problem == INFERRED:  # which has one question, the whole document
         return ""
-    rows = "".join(_question(report, row) for row in report.questions)
+    blank = [row for row in report.questions if row.state == "unanswered" and not row.reasons]
+    blank = blank if len(blank) > _MOST_BLANK else []
+    rows = "".join(_question(report, row) for row in report.questions if row not in blank)
+    if blank:
+        rest = "".join(_question(report, row) for row in blank)
+        rows += f'<li class="rest"><details><summary>{len(blank)} unanswered</summary><ol>{rest}</ol></details></li>'
     return f'<details class="questions" open><summary>Questions</summary><ol>{rows}</ol></details>'
 
 
