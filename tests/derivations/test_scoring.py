@@ -332,7 +332,9 @@ def test_images_are_named_with_their_places():
 def test_what_may_be_in_an_image_stays_so_beside_another_file():
     with_image, without = judged("a.md", "![](a.png)"), judged("b.md", "Nothing here.")
     for both in ([with_image, without], [without, with_image]):
-        rows = merge_reports(both, file="all").questions
+        whole = merge_reports([replace(report, images=("a.png (line 1)",)) for report in both], file="all")
+        assert whole.images == tuple(f"a.png (line 1) of {report.file}" for report in both)
+        rows = whole.questions
         assert all(row.reasons == (PersonReason.IMAGE,) for row in rows)
 
 

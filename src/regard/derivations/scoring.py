@@ -453,7 +453,7 @@ def merge_reports(reports: Sequence[DocumentReport], *, file: str, ignored: Sequ
         files=(*files, *(SubmittedFile(name=name, outcome="ignored") for name in ignored)),
         seconds=sum(report.seconds for report in reports),
         num_ineffective_comments=sum(report.num_ineffective_comments for report in reports),
-        images=tuple(f"{report.file}: {image}" for report in judged for image in report.images),
+        images=tuple(f"{image} of {PurePath(report.file).name}" for report in judged for image in report.images),
         document=None,
     )
     if not judged:
