@@ -143,7 +143,32 @@ def test_an_unreadable_expression_costs_nothing_if_the_chain_leads_past_it():
 def test_what_a_doubtful_step_may_cost_is_left_to_a_person():
     text = r"$Qx = x$ and $Q^2 = I - 2uu^\top + uu^\top uu^\top = I - uu^\top = Q$"
     row = answer("1b", text, slip="slip = 0.25")
-    assert (row.score, row.pending, row.reasons) == (1.5, 0.5, (PersonReason.UNDECIDED,))
+    assert (row.score, row.pending, row.reasons) == (1.5, 2.5, (PersonReason.UNDECIDED,))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"$c \approx \gamma v_a + (1 - \gamma)v_b$",
+        r"$\alpha_a \approx \frac{\gamma}{1 + \gamma}$",
+        r"$c \approx \gamma\mu_a$",  # reaches nothing that is asked for, but says what c is
+    ],
+)
+def test_what_is_doubtful_is_never_taken_for_wrong(text):
+    report = judge_document(read_text(f"# 1.(c)\n\nii. {text}\n"), load_problem("cs224n-a4"))
+    [verdict] = report.verdicts
+    row = next(row for row in report.questions if row.id == "1c.ii")
+    assert verdict.is_doubtful
+    assert (row.score, row.pending, row.reasons) == (0.0, 2.0, (PersonReason.UNDECIDED,))
+    assert row.parts[0].step == verdict.id
+
+
+def test_what_the_problem_asks_for_may_be_true_with_a_probability():
+    fraction = r"\frac{e^{\gamma\beta}v_a + e^{\beta}v_b}{e^{\gamma\beta} + e^{\beta}}"
+    known = "1c i. $q = 50\\mu_a + 50\\mu_b$\n\n1c ii. "
+    for text, score in {rf"$c \approx {fraction}$": 2.0, rf"$c \approx 2{fraction}$": 0.0}.items():
+        report = judge_document(read_text(known + text), load_problem("cs224n-a4"))
+        assert next(row.score for row in report.questions if row.id == "1c.ii") == score
 
 
 def test_each_part_says_what_it_earned_and_by_which_step():
@@ -300,9 +325,10 @@ def test_so_may_a_picture_in_latex():
     assert flagged_for_images(text.replace("\\incl", "% \\incl"), kind="latex") == {}
 
 
-def test_an_image_beside_a_wrong_design_may_put_it_right():
-    assert flagged_for_images("# 1.(b)\n\n$q = k_a$\n\n![](a.png)") == {"1b": 4.0}
-    assert flagged_for_images("# 1.(b)\n\n$q = k_a$\n\n[a paper](https://example.org/a.pdf)") == {}
+def test_an_image_does_not_put_right_what_is_refuted_but_may_have_the_derivation_of_what_is_stated():
+    assert flagged_for_images("# 1.(b)\n\n$q = k_a$\n\n![](a.png)") == {}
+    assert flagged_for_images("# 2.(a)\n\n$Z_{perm} = PZ$\n\n![](a.png)")["2a.i"] == 4.0
+    assert flagged_for_images("# 2.(a)\n\n$Z_{perm} = PZ$\n\n[a paper](https://example.org/a.pdf)") == {}
 
 
 def test_an_image_beside_what_is_reached_asks_for_nobody():

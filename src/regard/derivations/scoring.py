@@ -172,9 +172,9 @@ class _Answer:
         )
 
     def _left_open(self, part: GradedPart, reasons: Sequence[PersonReason]) -> GradedPart:
-        """A part that was not found may stand in what could not be read, and an image may put right what is wrong."""
+        """A part that was not found may stand in what could not be read, and its derivation in an image."""
         is_lost = part.outcome == "missing" and reasons != (PersonReason.UNDECIDED,)
-        is_lost |= PersonReason.IMAGE in reasons
+        is_lost |= part.outcome == "only stated" and PersonReason.IMAGE in reasons
         return replace(part, pending=part.points - part.score) if is_lost else part
 
     def _before_a_person(self, part: GradedPart) -> GradedPart:
@@ -228,7 +228,8 @@ class _Answer:
 
     def _why_missing(self, parts: Sequence[GradedPart]) -> Iterator[PersonReason]:
         """Where a part that was not found may stand, or why one is undecided."""
-        if any(part.outcome != "reached" for part in parts) and self.question.id in self.judged.questions_in_images:
+        is_lacking = any(part.outcome not in ("reached", "refuted") for part in parts)
+        if is_lacking and self.question.id in self.judged.questions_in_images:
             yield PersonReason.IMAGE
         if any(part.outcome == "missing" for part in parts):
             is_worded = self._num_letters >= _ENOUGH_LETTERS or (self._state != "judged" and not self._has_image)
