@@ -285,6 +285,11 @@ def test_bytes_that_are_no_text_are_spelled_out(tmp_path):
     [found] = find_submissions([str(tmp_path)])
     assert found.file.endswith("a\\udcff.md")
     found.slug.encode("utf-8")
+    for name in (b"b\xff.pdf", b"c\xff.png"):
+        os.close(os.open(os.path.join(os.fsencode(tmp_path), name), os.O_CREAT))  # noqa: PTH118
+    _, data = run([tmp_path])
+    reasons = [row["reason"] for row in data["documents"]]
+    assert [r"b\udcff.pdf is a PDF" in reasons[1], r"c\udcff.png is an image" in reasons[2]] == [True, True]
 
 
 def test_a_folder_without_documents_is_one_clear_line(tmp_path):

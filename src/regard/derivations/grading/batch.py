@@ -332,7 +332,7 @@ class DocumentBatch:
                 try:
                     content = submission.read()
                 except InputError as error:
-                    failed = DocumentReport.failed(submission.file, "unreadable", str(error))
+                    failed = DocumentReport.failed(submission.file, "unreadable", _printable(str(error)))
                     without_work.append((number, failed, None))
                     continue
                 task = DocumentTask(

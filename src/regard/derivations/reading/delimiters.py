@@ -526,9 +526,5 @@ def find_images(visible: str) -> Iterator[Image]:
         end = found.end() if end < 0 else end + len(_IMAGE_END[kind])
         alt = _ALT.search(visible, found.end(), end) if kind == "<" else None
         file = _IMAGE_FILE[kind].search(visible, found.end(), end)
-        yield Image(
-            start=found.start(),
-            end=end,
-            alt=found[1] or (alt[1] if alt else ""),
-            file=file[1].strip("< ") if file else "",
-        )
+        name = "".join(filter(str.isprintable, file[1])).strip("< ") if file else ""
+        yield Image(start=found.start(), end=end, alt=found[1] or (alt[1] if alt else ""), file=name)
