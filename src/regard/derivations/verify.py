@@ -154,7 +154,7 @@ def _read(task: DocumentTask) -> tuple[Document, Problem | None]:
         from regard.derivations.problems.answers import read_answers
 
         answers = read_answers(text, path=task.file, problem=given)
-        return answers.document, answers.problem
+        return replace(answers.document, images_beside=task.images_beside), answers.problem
     if suffix not in KINDS:
         raise InputError(f"{task.file} has an unknown file type. Supported: {', '.join((*KINDS, ANSWERS_SUFFIX))}.")
     document = read_text(text, kind=KINDS[suffix], path=task.file)

@@ -12,6 +12,7 @@ from regard.core.errors import InputError
 from regard.derivations.grading.batch import BatchRequest, BatchStopped, DocumentBatch, find_submissions
 from regard.derivations.reading.files import stored_bytes
 from regard.derivations.tasks import Assignment, DocumentTask
+from regard.derivations.verify import new_answers
 from regard.render.json import schema
 
 WRONG = "1.(b) An average of two\n\nTake $q = k_a + k_b$.\n"
@@ -343,6 +344,14 @@ def test_every_image_of_a_graded_folder_is_named(tmp_path):
         "carol/q.png": (),
     }
     assert not any(each.images_beside for each in find_submissions([str(tmp_path)]))
+
+
+def test_an_image_beside_answers_in_fields_is_named_too(tmp_path):
+    (tmp_path / "answers.toml").write_text(new_answers("cs224n-a4"), encoding="utf-8")
+    (tmp_path / "scan.jpg").touch()
+    [report], _ = run([tmp_path], work=None)
+    assert report.images == ("scan.jpg",)
+    assert report.pending == report.max_score
 
 
 def test_an_image_or_a_folder_of_images_says_what_to_submit(tmp_path):
