@@ -142,8 +142,9 @@ def _all_steps(report: DocumentReport, body: str) -> str:
         for number, verdict in enumerate(report.verdicts)
     )
     heads = "".join(f'<th scope="col">{name}</th>' for name in ("step", "verdict", "as written", "why"))
+    number = plural(len(report.verdicts), "step")
     return (
-        f'<details class="all-steps"><summary>All {len(report.verdicts)} steps as a table</summary><div class="table">'
+        f'<details class="all-steps"><summary>{number} as a table</summary><div class="table">'
         f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div></details>"
     )
 
