@@ -320,6 +320,7 @@ def test_a_mistyped_word_gets_the_nearest_one(run, arguments, hint):
     code, _, err = run(*arguments)
     assert code == 2
     assert hint in err
+    assert "?." not in err
 
 
 def test_a_word_that_resembles_no_command_gets_no_hint(run):

@@ -128,7 +128,8 @@ def _with_help(error: click.UsageError, arguments: Sequence[str]) -> str:
     """What is wrong with the arguments, and whose help says what is right; click does not always know the command."""
     known = [name for name in arguments[:1] if name in _COMMANDS]
     command = error.ctx.command_path if error.ctx else " ".join(["regard", *known])
-    return f"{error.format_message().removesuffix('.')}. `{command} --help` helps."
+    said = error.format_message()
+    return f"{said}{'' if said.endswith(('.', '?')) else '.'} `{command} --help` helps."
 
 
 def _refuse(message: str) -> int:

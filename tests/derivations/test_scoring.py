@@ -1,8 +1,11 @@
 """Points are for reaching the goal: small answers to small questions, and what each of their parts earns."""
 
+from dataclasses import replace
+
 import pytest
 
 from regard.derivations.problems.problem import load_problem, parse_problem
+from regard.derivations.reading.document import DocumentKind
 from regard.derivations.reading.files import read_text
 from regard.derivations.results import DocumentReport, PersonReason, Placed, QuestionRow
 from regard.derivations.scoring import merge_reports
@@ -140,7 +143,32 @@ def test_an_unreadable_expression_costs_nothing_if_the_chain_leads_past_it():
 def test_what_a_doubtful_step_may_cost_is_left_to_a_person():
     text = r"$Qx = x$ and $Q^2 = I - 2uu^\top + uu^\top uu^\top = I - uu^\top = Q$"
     row = answer("1b", text, slip="slip = 0.25")
-    assert (row.score, row.pending, row.reasons) == (1.5, 0.5, (PersonReason.UNDECIDED,))
+    assert (row.score, row.pending, row.reasons) == (1.5, 2.5, (PersonReason.UNDECIDED,))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"$c \approx \gamma v_a + (1 - \gamma)v_b$",
+        r"$\alpha_a \approx \frac{\gamma}{1 + \gamma}$",
+        r"$c \approx \gamma\mu_a$",  # reaches nothing that is asked for, but says what c is
+    ],
+)
+def test_what_is_doubtful_is_never_taken_for_wrong(text):
+    report = judge_document(read_text(f"# 1.(c)\n\nii. {text}\n"), load_problem("cs224n-a4"))
+    [verdict] = report.verdicts
+    row = next(row for row in report.questions if row.id == "1c.ii")
+    assert verdict.is_doubtful
+    assert (row.score, row.pending, row.reasons) == (0.0, 2.0, (PersonReason.UNDECIDED,))
+    assert row.parts[0].step == verdict.id
+
+
+def test_what_the_problem_asks_for_may_be_true_with_a_probability():
+    fraction = r"\frac{e^{\gamma\beta}v_a + e^{\beta}v_b}{e^{\gamma\beta} + e^{\beta}}"
+    known = "1c i. $q = 50\\mu_a + 50\\mu_b$\n\n1c ii. "
+    for text, score in {rf"$c \approx {fraction}$": 2.0, rf"$c \approx 2{fraction}$": 0.0}.items():
+        report = judge_document(read_text(known + text), load_problem("cs224n-a4"))
+        assert next(row.score for row in report.questions if row.id == "1c.ii") == score
 
 
 def test_each_part_says_what_it_earned_and_by_which_step():
@@ -275,6 +303,65 @@ def test_a_file_of_answers_is_graded_by_the_same_rules(tmp_path):
 def test_a_row_comes_back_from_json_as_it_went_in():
     row = answer("1b", r"$Q^2 = Q$ and so on, as everybody knows who has ever seen a projection in his life")
     assert QuestionRow.from_dict(row.to_dict()) == row
+
+
+# -- images ------------------------------------------------------------------------------------------------------------
+def flagged_for_images(text: str, *, beside: tuple[str, ...] = (), kind: DocumentKind = "markdown") -> dict[str, float]:
+    """The pending points of each question that may be answered in an image."""
+    document = replace(read_text(text, kind=kind), images_beside=beside)
+    rows = judge_document(document, load_problem("cs224n-a4")).questions
+    assert all(row.score == 0.0 for row in rows)
+    return {row.id: row.pending for row in rows if PersonReason.IMAGE in row.reasons}
+
+
+@pytest.mark.parametrize("image", ["![](a.png)", "![[a.png]]", "![x][a]", '<img src="a.png">', "[my scan](a.pdf)"])
+def test_an_image_under_a_heading_may_be_its_answer(image):
+    assert flagged_for_images(f"# 1.(b)\n\n{image}\n\n# 2.(a)\n\nNothing.") == {"1b": 4.0}
+
+
+def test_so_may_a_picture_in_latex():
+    text = "\\section*{1. (b)}\n\\includegraphics[width=3cm]{scan}\n\\includepdf{more.pdf}\n"
+    assert flagged_for_images(text, kind="latex") == {"1b": 4.0}
+    assert flagged_for_images(text.replace("\\incl", "% \\incl"), kind="latex") == {}
+
+
+def test_an_image_does_not_put_right_what_is_refuted_but_may_have_the_derivation_of_what_is_stated():
+    assert flagged_for_images("# 1.(b)\n\n$q = k_a$\n\n![](a.png)") == {}
+    assert flagged_for_images("# 2.(a)\n\n$Z_{perm} = PZ$\n\n![](a.png)")["2a.i"] == 4.0
+    assert flagged_for_images("# 2.(a)\n\n$Z_{perm} = PZ$\n\n[a paper](https://example.org/a.pdf)") == {}
+
+
+def test_an_image_beside_what_is_reached_asks_for_nobody():
+    text = "# 1.(b)\n\n$q = \\beta(k_a + k_b)$ with $\\beta$ large.\n\n![](a.png)"
+    rows = judge_document(read_text(text), load_problem("cs224n-a4")).questions
+    assert {row.id: row.score for row in rows if row.score} == {"1b": 4.0}
+    assert not any(row.reasons for row in rows)
+
+
+def test_an_image_that_nothing_places_may_answer_every_question():
+    everything = {row.id for row in judge_document(read_text("x"), load_problem("cs224n-a4")).questions}
+    asked = {question.id for question in load_problem("cs224n-a4").questions if not question.is_optional}
+    assert set(flagged_for_images("My answers:\n\n![](scan.jpg)")) == asked < everything
+    assert set(flagged_for_images("See the photo.", beside=("photo.jpg",))) == asked
+    assert set(flagged_for_images("# 1.(b)\n\n![](photo.jpg)", beside=("photo.jpg",))) == {"1b"}
+
+
+def test_images_are_named_with_their_places():
+    document = replace(
+        read_text("# 1.(b)\n\n![](a.png) ![](data:image/png;base64,AA)"), images_beside=("b.heic", "a.png")
+    )
+    report = judge_document(document, load_problem("cs224n-a4"))
+    assert report.images == ("a.png (line 3)", "an image (line 3)", "b.heic")
+    assert DocumentReport.from_dict(report.to_dict()).images == report.images
+
+
+def test_what_may_be_in_an_image_stays_so_beside_another_file():
+    with_image, without = judged("a.md", "![](a.png)"), judged("b.md", "Nothing here.")
+    for both in ([with_image, without], [without, with_image]):
+        whole = merge_reports([replace(report, images=("a.png (line 1)",)) for report in both], file="all")
+        assert whole.images == tuple(f"a.png (line 1) of {report.file}" for report in both)
+        rows = whole.questions
+        assert all(row.reasons == (PersonReason.IMAGE,) for row in rows)
 
 
 # -- submissions of several files --------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 from lsprotocol import types
 
 from language_client import SECONDS, Editor, running_editor
+from regard.editor.feedback import SHOW_CLAIM
 
 HEAD = "1.(a) Copying in attention\n\nA large score.\n\n1.(b) An average of two\n\n"
 WRONG = HEAD + "𝔻 Take $q = k_a + k_b$.\n"
@@ -107,6 +108,24 @@ def test_actions_show_the_claim_and_ignore_the_step_with_a_comment_that_works(tm
         editor.change(uri, 2, applied(WRONG, edit))
         assert await editor.diagnostics(uri, 2) == []
         assert "Ignored by a comment" in (await editor.hover(uri, 6, 12) or "")
+
+    tried(tmp_path, steps)
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"), [("average-of-tow", "Did you mean 'average-of-two'?"), ({"a": 1}, "no claim")]
+)
+def test_a_claim_that_does_not_exist_is_a_message_and_ends_nothing(tmp_path, claim, said):
+    uri = (tmp_path / "answers.md").as_uri()
+
+    async def steps(editor: Editor) -> None:
+        params = types.ExecuteCommandParams(command=SHOW_CLAIM, arguments=[claim])
+        await editor.workspace_execute_command_async(params)
+        editor.open(uri, WRONG)
+        [found] = await editor.diagnostics(uri)
+        assert found.code == "refuted"
+        assert len(editor.messages) == 1
+        assert said in editor.messages[0]
 
     tried(tmp_path, steps)
 

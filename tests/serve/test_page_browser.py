@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from regard.derivations.reading.files import MAX_BYTES
+from regard.derivations.reading.files import MAX_BYTES, MAX_LINES
 
 WRONG = "We have $2 + 2 = 5$.\n"
 RIGHT = "We have $2 + 2 = 4$.\n"
@@ -149,11 +149,23 @@ def test_a_notebook_can_still_be_written_after_a_file_that_cannot_be_read(writin
         status(page, "1 refuted")
 
 
-def test_a_document_that_is_too_large_is_not_sent(writing):
-    with writing() as page:
-        status(page, "5 refuted")
-        large = {"name": "large.md", "mimeType": "text/plain", "buffer": b"x" * (MAX_BYTES + 1)}
-        page.locator("#file").set_input_files(large)
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"x" * (MAX_BYTES + 1), "larger than 5 MB"), (b"$x=1$\n" * 800_000, f"has more than {MAX_LINES} lines")],
+)
+def test_a_file_that_is_too_large_is_not_put_into_the_editor(writing, content, said):
+    with writing(WRONG) as page:
+        status(page, "1 refuted")
+        page.locator("#file").set_input_files({"name": "large.md", "mimeType": "text/plain", "buffer": content})
+        status(page, said)
+        assert page.locator("#source").input_value() == WRONG
+
+
+def test_a_text_that_is_too_large_is_not_sent(writing):
+    with writing(WRONG) as page:
+        status(page, "1 refuted")
+        page.locator("#source").evaluate(f"(area) => {{ area.value = 'x'.repeat({MAX_BYTES + 1}); }}")
+        page.locator("#source").dispatch_event("input")
         status(page, "larger than 5 MB")
 
 

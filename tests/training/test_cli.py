@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -157,6 +158,15 @@ def test_bad_input_is_one_line_and_leaves_nothing(arguments, words, files, finis
     assert words in err
     assert err.count("\n") == 1
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("options", [[], ["--out", "both"], ["--people", "50", "--minutes", "1", "--out", "both"]])
+def test_without_a_recipe_or_steps_both_models_are_trained_wherever_they_go(options, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    asked = []
+    monkeypatch.setattr("regard.training.train.demonstrate", lambda request, out, notify: asked.append(out) or [])
+    code, _, _ = run("train", *options)
+    assert (code, asked) == (0, [Path("both" if options else "runs/demonstration")])
 
 
 def test_what_the_training_itself_refuses_is_one_line_too(files, run, tmp_path):

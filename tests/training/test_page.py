@@ -34,7 +34,8 @@ def test_the_arms_are_compared_with_their_answers(finished, scratch, tmp_path):
     assert "With pre-training " in page.text
     for report in both:
         assert [sample.question for sample in report.samples] == [each.text for each in finished.held_out()[:8]]
-        assert all(f"{sample.prediction} ({percent(sample.probability)})" in page.text for sample in report.samples)
+        said = [f"{sample.prediction} ({percent(sample.probability)})" for sample in report.samples]
+        assert all(answer in page.text.replace("\xa0", " ") for answer in said)
         assert all(sample.is_right == (sample.prediction == sample.answer) for sample in report.samples)
 
 

@@ -176,7 +176,8 @@ def _counts(verdicts: Sequence[ClaimVerdict]) -> str:
     counts = [StatusCount(tint=name, icon=name, name=name, number=numbers[name]) for name in STATUSES if numbers[name]]
     misconceptions = [verdict for verdict in verdicts if verdict.expected == "refuted"]
     among = f", {plural(len(misconceptions), 'misconception')} among them" if misconceptions else ""
-    return render_counts(f"<b>{len(verdicts)}</b> claims{among}", counts, counts)
+    noun = "claim" if len(verdicts) == 1 else "claims"
+    return render_counts(f"<b>{len(verdicts)}</b> {noun}{among}", counts, counts)
 
 
 def _filter(verdicts: Sequence[ClaimVerdict]) -> str:

@@ -252,6 +252,7 @@ class DocumentReport:
         seconds: how long it took.
         files: the files of a submission that has several.
         num_ineffective_comments: how many comments ask to ignore a step of a document that is graded.
+        images: the pictures in it or beside it, and where they are; none is read.
         document: the text that was judged, which the spans of the verdicts refer to; `to_dict` omits it.
     """
 
@@ -266,6 +267,7 @@ class DocumentReport:
     seconds: float = 0.0
     files: tuple[SubmittedFile, ...] = ()
     num_ineffective_comments: int = 0
+    images: tuple[str, ...] = ()
     document: Document | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -346,6 +348,7 @@ class DocumentReport:
         row["verdicts"] = [verdict.to_dict() for verdict in self.verdicts]
         row["questions"] = [question.to_dict() for question in self.questions]
         row["files"] = [asdict(file) for file in self.files]
+        row["images"] = list(self.images)
         return row
 
     def _repr_html_(self) -> str:
@@ -359,4 +362,5 @@ class DocumentReport:
         verdicts = tuple(map(StepVerdict.from_dict, row["verdicts"]))
         questions = tuple(map(QuestionRow.from_dict, row["questions"]))
         files = tuple(SubmittedFile(**file) for file in row["files"])
-        return cls(**{**row, "verdicts": verdicts, "questions": questions, "files": files})
+        images = tuple(row["images"])
+        return cls(**{**row, "verdicts": verdicts, "questions": questions, "files": files, "images": images})

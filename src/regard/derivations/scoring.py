@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import PurePath
 
 from regard.derivations.context.attainment import AnswerGraph, Attained, is_own
 from regard.derivations.context.designs import open_symbol
 from regard.derivations.context.formulas import StatedRelation, plain
-from regard.derivations.context.placing import Region, answers_to
+from regard.derivations.context.placing import Region, answers_to, region_at
 from regard.derivations.context.review import ReviewedStep, is_foreign
 from regard.derivations.judging.judge import decide
 from regard.derivations.judging.relations import Sides
@@ -98,6 +99,26 @@ class JudgedDocument:
         return [place.start for place in hidden_text(self.document)]
 
     @cached_property
+    def images(self) -> tuple[str, ...]:
+        """The pictures, of which none is read: in the document, and beside it if nothing in it refers to them."""
+        document = self.document
+        shown = {PurePath(image.file).stem for image in document.images}
+        inside = (f"{image.file or 'an image'} ({document.place(image.start).in_words})" for image in document.images)
+        return (*inside, *(name for name in document.images_beside if PurePath(name).stem not in shown))
+
+    @cached_property
+    def questions_in_images(self) -> set[str]:
+        """The questions that a picture may answer: those of its place, or all if nothing says what it is about."""
+        found, everything = set[str](), {question.id for question in self.problem.questions}
+        if len(self.images) > len(self.document.images):
+            return everything
+        for image in self.document.images:
+            region = region_at(self.regions, image.start)
+            if region.is_answer and not region.is_unknown:
+                found |= {question.id for question in region.questions} or everything
+        return found
+
+    @cached_property
     def redefines_signs(self) -> bool:
         """True if the document gives a command of mathematics another meaning: \\renewcommand{\\approx}{\\neq}."""
         known = {*GREEK.values(), *RELATIONS}
@@ -127,9 +148,11 @@ class _Answer:
             counts=dict(Counter(verdict.status for verdict, _ in self.steps)),
             claims=self.question.claims,
         )
-        if state == "unanswered":
-            return replace(row, parts=() if is_excused else self._parts)
-        return self._with_reasons(row)
+        if state != "unanswered":
+            return self._with_reasons(row)
+        row = replace(row, parts=() if is_excused else self._parts)
+        may_be_in_image = row.points and self.question.id in self.judged.questions_in_images
+        return _left_to_a_person(row, (PersonReason.IMAGE,)) if may_be_in_image else row
 
     def _with_reasons(self, row: QuestionRow) -> QuestionRow:
         reasons = tuple(dict.fromkeys(self._distrust()))
@@ -149,8 +172,9 @@ class _Answer:
         )
 
     def _left_open(self, part: GradedPart, reasons: Sequence[PersonReason]) -> GradedPart:
-        """A part that was not found may stand in what could not be read."""
+        """A part that was not found may stand in what could not be read, and its derivation in an image."""
         is_lost = part.outcome == "missing" and reasons != (PersonReason.UNDECIDED,)
+        is_lost |= part.outcome == "only stated" and PersonReason.IMAGE in reasons
         return replace(part, pending=part.points - part.score) if is_lost else part
 
     def _before_a_person(self, part: GradedPart) -> GradedPart:
@@ -204,9 +228,10 @@ class _Answer:
 
     def _why_missing(self, parts: Sequence[GradedPart]) -> Iterator[PersonReason]:
         """Where a part that was not found may stand, or why one is undecided."""
+        is_lacking = any(part.outcome not in ("reached", "refuted") for part in parts)
+        if is_lacking and self.question.id in self.judged.questions_in_images:
+            yield PersonReason.IMAGE
         if any(part.outcome == "missing" for part in parts):
-            if self._has_image:
-                yield PersonReason.IMAGE
             is_worded = self._num_letters >= _ENOUGH_LETTERS or (self._state != "judged" and not self._has_image)
             if is_worded or any(part.kind == "words" for part in parts):
                 yield PersonReason.WORDS
@@ -429,6 +454,7 @@ def merge_reports(reports: Sequence[DocumentReport], *, file: str, ignored: Sequ
         files=(*files, *(SubmittedFile(name=name, outcome="ignored") for name in ignored)),
         seconds=sum(report.seconds for report in reports),
         num_ineffective_comments=sum(report.num_ineffective_comments for report in reports),
+        images=tuple(f"{image} of {PurePath(report.file).name}" for report in judged for image in report.images),
         document=None,
     )
     if not judged:
@@ -444,7 +470,7 @@ def merge_reports(reports: Sequence[DocumentReport], *, file: str, ignored: Sequ
 
 def _merged(first: QuestionRow, second: QuestionRow) -> QuestionRow:
     """The row of the file that answers the question; of two answers, neither is certain unless both earn the same."""
-    less, more = sorted((first, second), key=lambda row: _LEAST_FIRST.index(row.state))
+    less, more = sorted((first, second), key=lambda row: (_LEAST_FIRST.index(row.state), bool(row.reasons)))
     if less.state == "unanswered" or (less.state == "prose, not judged" and more.state == "judged"):
         return more
     if (less.score, less.pending) == (more.score, more.pending):

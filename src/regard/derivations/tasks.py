@@ -47,7 +47,8 @@ class Assignment:
 class DocumentTask:
     """The bytes of one file, the name to report it by, how to judge it, and its number in a batch.
 
-    `declarations` is the text of the file beside it that declares its symbols.
+    `declarations` is the text of the file beside it that declares its symbols, and `images_beside` are the names of the
+    pictures that came with it.
     """
 
     file: str
@@ -55,6 +56,7 @@ class DocumentTask:
     assignment: Assignment
     number: int = 0
     declarations: str = ""
+    images_beside: tuple[str, ...] = ()
 
     def key(self, version: str) -> str:
         """A hash that is the same for two tasks exactly if their reports are the same."""
@@ -66,6 +68,7 @@ class DocumentTask:
             assignment.problem_text or "",
             f"{assignment.is_strict} {assignment.seed} {assignment.is_graded}",
             self.declarations,
+            "\n".join(self.images_beside),
         )
         digest = hashlib.sha256()
         for part in (*(part.encode("utf-8", "surrogatepass") for part in parts), self.content):

@@ -103,6 +103,7 @@ def judge_document(
         problem_title=problem.title,
         verdicts=verdicts,
         questions=judged.rows() if has_questions else (),
+        images=judged.images,
         document=document,
     )
 
@@ -153,11 +154,11 @@ def _read(task: DocumentTask) -> tuple[Document, Problem | None]:
         from regard.derivations.problems.answers import read_answers
 
         answers = read_answers(text, path=task.file, problem=given)
-        return answers.document, answers.problem
+        return replace(answers.document, images_beside=task.images_beside), answers.problem
     if suffix not in KINDS:
         raise InputError(f"{task.file} has an unknown file type. Supported: {', '.join((*KINDS, ANSWERS_SUFFIX))}.")
     document = read_text(text, kind=KINDS[suffix], path=task.file)
-    return replace(document, declarations=task.declarations), given
+    return replace(document, declarations=task.declarations, images_beside=task.images_beside), given
 
 
 def _with_seed(problem: Problem, seed: int) -> Problem:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from regard.core.errors import InputError
+from regard.core.errors import InputError, did_you_mean
 from regard.core.processes import Channel
 from regard.derivations.cli import verify
 from regard.derivations.judging.memory import FindingMemory, remembering
@@ -93,7 +93,10 @@ def run_worker(channel: Channel) -> None:
 def _claim(request: Request) -> dict[str, Any]:
     from regard.claims import all_claims
 
-    claim = all_claims()[request["claim"]]
+    claims, name = all_claims(), str(request["claim"])
+    if name not in claims:
+        raise InputError(f"There is no claim '{name}'. {did_you_mean(name, claims)}".rstrip())
+    claim = claims[name]
     said = f"{claim.id}: {claim.statement} ({claim.expected})\n\n{claim.derivation}"
     return {"claim": f"{said}\n\nEvidence: regard claims --explain {claim.id}"}
 

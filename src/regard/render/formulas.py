@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from regard.render.mathml import typeset
 
-# Only a single letter takes an index, so that names like ml_dtypes stay as they are.
+# Only a single letter, perhaps with a bar above it, takes an index, so that names like ml_dtypes stay as they are.
 _INDEX = (
-    r"(?<![A-Za-z0-9_])(?P<base>[A-Za-zΑ-Ωα-ω1]|max|min|log|softmax)_"
+    r"(?<![A-Za-z0-9_])(?P<base>[A-Za-zΑ-Ωα-ω1]\u0304?|max|min|log|softmax)_"
     r"(?P<sub>\{[^{}]*\}|[A-Za-z0-9](?![A-Za-z0-9_]))"
 )
 _POWER = r"\^(?P<sup>\{(?:[^{}]|\{[^{}]*\})*\}|[A-Za-z0-9α-ω]+)"
@@ -37,8 +37,8 @@ _ARROWS = (r"\Rightarrow", r"\Longrightarrow", r"\iff", r"\Leftrightarrow", r"\x
 def scripted(text: str) -> str:
     """Plain text as HTML, its indices lowered and its powers raised.
 
-    >>> scripted("a_j ≤ e^{z_i}, ml_dtypes")
-    'a<sub>j</sub> ≤ e<sup>z<sub>i</sub></sup>, ml_dtypes'
+    >>> scripted("a_j ≤ e^{z_i}, ml_dtypes, z\u0304_2")
+    'a<sub>j</sub> ≤ e<sup>z<sub>i</sub></sup>, ml_dtypes, z̄<sub>2</sub>'
     """
     return _replaced(text, lambda kind, inner: f"<{kind}>{scripted(inner)}</{kind}>")
 

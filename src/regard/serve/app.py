@@ -19,7 +19,7 @@ from regard.core.errors import InputError
 from regard.core.processes import Ended, Message
 from regard.core.worker_pool import PoolLimits
 from regard.derivations.problems.problem import load_problem, shipped_problems
-from regard.derivations.reading.files import KINDS, MAX_BYTES
+from regard.derivations.reading.files import KINDS, MAX_BYTES, MAX_LINES
 from regard.derivations.tasks import Assignment, DocumentTask
 from regard.derivations.verify import example_answers
 from regard.render.page import asset, printable
@@ -86,6 +86,7 @@ class WebApp:
             "problems": problems,
             "kinds": html.escape(",".join(KINDS)),
             "limit": str(MAX_BYTES),
+            "line_limit": str(MAX_LINES),
             "example": html.escape(example_answers()),
         }
         return re.sub(r"\{\{(\w+)\}\}", lambda slot: parts[slot[1]], asset("serve/index.html"))

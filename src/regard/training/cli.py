@@ -80,7 +80,9 @@ _json_option = click.option(
 
 @click.group(invoke_without_command=True)
 @_run_options
-@click.option("--out", type=_PATH, help="Folder of the run.  [default: runs/RECIPE-SEED]")
+@click.option(
+    "--out", type=_PATH, help="Folder of the run, or of both.  [default: runs/RECIPE-SEED or runs/demonstration]"
+)
 @click.option("--html", "html_file", type=_PATH, help="Write the page of the training to this file too.")
 @click.pass_context
 def train(context: click.Context, out: Path | None, html_file: Path | None, **options: Any) -> int | None:
@@ -111,7 +113,7 @@ def train(context: click.Context, out: Path | None, html_file: Path | None, **op
     from regard.training.report import compare_with_pretraining, show_run
 
     request = _train_request(options)
-    if _given(context) <= {"html_file", "seed", "minutes", *_BIOGRAPHY_OPTIONS}:
+    if _given(context) <= {"out", "html_file", "seed", "minutes", *_BIOGRAPHY_OPTIONS}:
         out = out or _new_folder("demonstration")
         with _shown(out, [out / recipe for recipe in command.DEMONSTRATION], html_file) as notify:
             reports = command.demonstrate(request, out, notify)

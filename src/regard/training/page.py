@@ -23,6 +23,7 @@ from regard.training.train import report_on
 # Seconds between two versions of the page. A version may take this share of the time, so that training goes on.
 _PAUSE, _MOST_TIME = 3, 0.02
 _MOST_POINTS = 400
+_UNBROKEN = "\N{NO-BREAK SPACE}"
 _IN_DEMONSTRATION = {"fast": "with pre-training", "scratch": "without pre-training"}
 
 
@@ -212,7 +213,9 @@ def _samples(reports: Sequence[RunReport]) -> str:
 def _answer(sample: AnsweredQuestion | None) -> str:
     if sample is None:
         return "not asked yet"
-    return f"{'✓' if sample.is_right else '✗'} {sample.prediction} ({percent(sample.probability)})"
+    # A mark stays with its first word, and a number with its unit.
+    mark, sure = "✓" if sample.is_right else "✗", percent(sample.probability).replace(" ", _UNBROKEN)
+    return f"{mark}{_UNBROKEN}{sample.prediction} ({sure})"
 
 
 def _names(reports: Sequence[RunReport]) -> list[str]:

@@ -10,6 +10,9 @@ import pytest
 from derivations.grading.unreliable_work import by_name, quick, slowly
 from regard.core.errors import InputError
 from regard.derivations.grading.batch import BatchRequest, BatchStopped, DocumentBatch, find_submissions
+from regard.derivations.reading.files import stored_bytes
+from regard.derivations.tasks import Assignment, DocumentTask
+from regard.derivations.verify import new_answers
 from regard.render.json import schema
 
 WRONG = "1.(b) An average of two\n\nTake $q = k_a + k_b$.\n"
@@ -283,6 +286,11 @@ def test_bytes_that_are_no_text_are_spelled_out(tmp_path):
     [found] = find_submissions([str(tmp_path)])
     assert found.file.endswith("a\\udcff.md")
     found.slug.encode("utf-8")
+    for name in (b"b\xff.pdf", b"c\xff.png"):
+        os.close(os.open(os.path.join(os.fsencode(tmp_path), name), os.O_CREAT))  # noqa: PTH118
+    _, data = run([tmp_path])
+    reasons = [row["reason"] for row in data["documents"]]
+    assert [r"b\udcff.pdf is a PDF" in reasons[1], r"c\udcff.png is an image" in reasons[2]] == [True, True]
 
 
 def test_a_folder_without_documents_is_one_clear_line(tmp_path):
@@ -301,12 +309,59 @@ def test_a_student_without_a_document_is_a_row_only_where_students_are_graded(tm
     assert len(find_submissions([str(tmp_path)], is_grading=True)) == 5
     (tmp_path / "dave" / "answers.md").rename(tmp_path / "dave.md")
     (tmp_path / "dave").rmdir()
-    (tmp_path / "all.md").write_text("one document for all of them, and its pictures")
+    (tmp_path / "all.md").write_text("one document for all of them, and its ![](bob/photo.png)")
     assert len(find_submissions([str(tmp_path)], is_grading=True)) == 4
 
 
 def test_a_folder_without_a_document_says_what_to_submit(tmp_path):
-    write(tmp_path, "alice/answers.md", "bob/photo.png")
+    write(tmp_path, "alice/answers.md", "bob/notes.odp")
     [found] = [each for each in find_submissions([str(tmp_path)], is_grading=True) if each.path.name == "bob"]
     with pytest.raises(InputError, match="has no document"):
         found.read()
+
+
+# -- images ------------------------------------------------------------------------------------------------------------
+def test_every_image_of_a_graded_folder_is_named(tmp_path):
+    files = {
+        "alice/answers.md": "$1 = 1$",
+        "alice/pages/scan.png": "",
+        "bob/photo.HEIC": "",
+        "carol/a.md": "![](plot.png)",
+        "carol/b.tex": "\\includegraphics[w]{figures/drawn} $q$",
+        "carol/plot.png": "",
+        "carol/figures/drawn.jpg": "",
+        "carol/q.png": "",
+    }
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    found = find_submissions([str(tmp_path)], is_grading=True)
+    assert {str(each.path.relative_to(tmp_path)): each.images_beside for each in found} == {
+        "alice/answers.md": ("pages/scan.png",),
+        "bob": (),
+        "carol/a.md": (),
+        "carol/b.tex": (),
+        "carol/q.png": (),
+    }
+    assert not any(each.images_beside for each in find_submissions([str(tmp_path)]))
+
+
+def test_an_image_beside_answers_in_fields_is_named_too(tmp_path):
+    (tmp_path / "answers.toml").write_text(new_answers("cs224n-a4"), encoding="utf-8")
+    (tmp_path / "scan.jpg").touch()
+    [report], _ = run([tmp_path], work=None)
+    assert report.images == ("scan.jpg",)
+    assert report.pending == report.max_score
+
+
+def test_an_image_or_a_folder_of_images_says_what_to_submit(tmp_path):
+    (tmp_path / "scan.png").touch()
+    with pytest.raises(InputError, match=r"is an image\. Submit the LaTeX"):
+        stored_bytes(tmp_path / "scan.png")
+    with pytest.raises(InputError, match=r"has only images\. Submit the LaTeX"):
+        stored_bytes(tmp_path)
+
+
+def test_other_images_beside_a_document_are_another_result():
+    task = DocumentTask(file="a.md", content=b"x", assignment=Assignment())
+    assert replace(task, images_beside=("a.png",)).key("1") != task.key("1")

@@ -150,7 +150,7 @@ def test_every_file_of_a_submission_is_named():
     output = checked(replace(report(ROW), files=files))["output"]
     assert "<b>a.md</b>: 3 steps read" in output
     assert "<b>b.pdf</b>: unreadable. b.pdf is a PDF." in output
-    assert "<b>&lt;b&gt;.png</b>: not a document, ignored" in output
+    assert "<b>&lt;b&gt;.png</b>: not a document, not read" in output
 
 
 def test_hostile_text_is_escaped_closed_and_finite():

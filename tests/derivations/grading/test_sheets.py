@@ -126,7 +126,7 @@ def test_honest_sheets_get_what_a_person_gave_them():
 def test_terse_sheets_get_what_a_person_gave_them():
     sheets = terse_sheets()
     assert len(sheets) == 10
-    assert sum(sheet.difference for sheet in sheets) / len(sheets) <= 0.035
+    assert sum(sheet.difference for sheet in sheets) / len(sheets) <= 0.02
 
 
 def test_at_most_one_honest_sheet_in_ten_needs_a_person():

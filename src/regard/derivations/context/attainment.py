@@ -124,11 +124,13 @@ class AnswerGraph:
         return _Target(scope=scope, chain=asked, put_in=put_in)
 
     def _not_reached(self, target: "_Target", links: Sequence[_Link]) -> Attainment:
-        for number, item in self.steps:
-            if self._is_wrong(item.step) and target.is_about(item.step.stated):
+        about = [(number, item.step.finding) for number, item in self.steps if target.is_about(item.step.stated)]
+        for number, finding in about:
+            if finding.is_false:
                 return Attainment(state=Attained.REFUTED, step=number)
         found = _reached(target, links)
-        return Attainment(state=Attained.MISSING) if found is None else Attainment(state=Attained.OPEN, step=found[0])
+        number = next((number for number, finding in about if finding.is_doubtful), None) if found is None else found[0]
+        return Attainment(state=Attained.MISSING if number is None else Attained.OPEN, step=number)
 
     def _links(self, target: "_Target", *, is_general: bool) -> list[_Link]:
         """The connections, in the order of the steps that make them."""
@@ -139,28 +141,19 @@ class AnswerGraph:
             step, stated = item.step, item.step.stated
             assert stated is not None
             is_chance = step.finding.probability is not None and not step.finding.is_true
-            is_possible = is_chance and step.role in (Role.ASSERTION, Role.POSSIBILITY)
+            is_chance = is_chance and step.role in (Role.ASSERTION, Role.POSSIBILITY)
             roles = _CONNECTING if target.sign in _EQUALITIES else _OFFERED
-            if self._is_wrong(step) or (step.role not in roles and not is_possible):
+            if step.finding.is_false or (step.role not in roles and not is_chance):
                 continue
             ends = _form_of(stated.left, stated.scope), _form_of(stated.right, stated.scope)
             if None in ends or (step.is_introduced and ends == target.forms):
                 continue
+            # An assertion that the problem itself asks for is as true as it is meant.
+            is_possible = is_chance and (step.role is Role.POSSIBILITY or ends != target.forms)
             is_carried = step.finding.open_because is OpenBecause.AFTER_SLIP
-            is_true = step.finding.is_true or (not is_general and (is_possible or is_carried))
+            is_true = step.finding.is_true or (not is_general and (is_chance or is_carried))
             is_open = not is_true or (is_general and step.is_conditional)
             yield _Link(number=number, stated=stated, ends=ends, is_open=is_open, is_possible=is_possible)
-
-    def _is_wrong(self, step: JudgedStep) -> bool:
-        """Whether a step is false as it is read, and none of its symbols can mean anything but the question's own."""
-        if step.finding.is_false or not step.finding.is_doubtful or step.stated is None:
-            return step.finding.is_false
-        base, scope = Scope(setting=self.question.setting), step.stated.scope
-        sides = [readable(side, scope) for side in (step.stated.left, step.stated.right)]
-        symbols = [symbol for side in sides if side is not None for symbol in outer_symbols(side)]
-        return None not in sides and all(
-            is_own(symbol, base) and describe(symbol) not in scope.own for symbol in symbols
-        )
 
     @property
     def left_out(self) -> set[int]:

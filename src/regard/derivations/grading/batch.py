@@ -8,7 +8,8 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ from regard.derivations.reading.files import (
     declarations_beside,
     documents_in,
     guess_suffix,
+    images_in,
     stored_bytes,
 )
 from regard.derivations.results import DocumentReport
@@ -39,6 +41,7 @@ _MAX_SHOWN = 8
 _UNSAFE = re.compile(r"[^\w.\- ]")
 _MAX_NAME = 60
 _NUM_SEARCHED_BYTES = 4096
+_INCLUDED = re.compile(rb"\\include(?:graphics|pdf|svg)[^{}\n]{0,300}\{([^{}\n]{1,300})\}")
 _ALLOCATIONS_PER_COLLECTION = 50_000
 
 
@@ -52,7 +55,7 @@ class Submission:
     """A file to judge; `file` is its name in reports, `slug` the unique name of its results.
 
     `is_named` is true if its own path was given, and false if it was found in a folder. `content` is what was read from
-    standard input.
+    standard input. `images_beside` are the names of the pictures that came with it.
     """
 
     path: Path
@@ -60,6 +63,7 @@ class Submission:
     slug: str
     is_named: bool
     content: bytes | None = None
+    images_beside: tuple[str, ...] = ()
 
     def read(self) -> bytes:
         """The bytes to judge; raises an InputError if there are none."""
@@ -72,7 +76,8 @@ def find_submissions(
     """Every file that the paths name or contain, once each, in the order of the paths; - is standard input.
 
     Files with the same content are different submissions, and so are links, whatever they point to. If they are graded,
-    a folder among those of other students that has no document is a submission too: nobody is missing.
+    a folder among those of other students that has no document is a submission too: nobody is missing. So is a picture
+    that neither lies beside a single document nor is mentioned by one.
     """
     paths = tuple(paths)
     if input_format is not None and "-" not in paths:
@@ -85,9 +90,18 @@ def find_submissions(
             continue
         given = Path(text)
         is_named = not given.is_dir()
-        for path in [given] if is_named else _documents_in(given, is_grading=is_grading):
+        documents = [given] if is_named else _documents_in(given, is_grading=is_grading)
+        beside = _images_by_document(given, documents) if is_grading and not is_named else {}
+        alone = beside.pop(None, [])
+        for path in sorted([*documents, *alone]):
             inside = path.name if is_named else os.path.relpath(path, given)
-            submission = Submission(path=path, file=_printable(str(path)), slug=_slug(inside, taken), is_named=is_named)
+            submission = Submission(
+                path=path,
+                file=_printable(str(path)),
+                slug=_slug(inside, taken),
+                is_named=is_named,
+                images_beside=tuple(_printable(os.path.relpath(image, path.parent)) for image in beside.get(path, ())),
+            )
             found.setdefault(os.path.normpath(Path.cwd() / path), submission)
     return tuple(found.values())
 
@@ -122,6 +136,41 @@ def _folders_without(documents: Iterable[Path], folder: Path) -> Iterator[Path]:
         yield from (
             path for path in folder.iterdir() if path.is_dir() and path.name[0] != "." and path.name not in taken
         )
+
+
+def _images_by_document(folder: Path, documents: Sequence[Path]) -> dict[Path | None, list[Path]]:
+    """The pictures of a folder by the document that they came with, None for those that are submissions of their own.
+
+    Of several documents in a folder, the report on the one that mentions a picture names it.
+    """
+    images = images_in(folder)
+    by_folder: dict[Path, list[Path]] = {}
+    for path in documents:
+        by_folder.setdefault(path.parent, []).append(path)
+    mentioned = _mentioned(images, documents)
+    found: dict[Path | None, list[Path]] = {}
+    for image in images:
+        above = [place for place in image.parents if place.is_relative_to(folder)]
+        beside = next((by_folder[place] for place in above if place in by_folder), [])
+        has_its_folder = any(place in documents for place in above)  # which has no document, and says so
+        if len(beside) == 1 and not has_its_folder:
+            found.setdefault(beside[0], []).append(image)
+        elif image not in mentioned and not has_its_folder:
+            found.setdefault(None, []).append(image)
+    return found
+
+
+def _mentioned(images: Sequence[Path], documents: Iterable[Path]) -> set[Path]:
+    """The pictures whose names stand in one of the documents; LaTeX includes them without their suffix, too."""
+    found: set[Path] = set()
+    for path in documents if images else ():
+        with suppress(InputError):
+            content = stored_bytes(path, follows_link=False)
+            included = {name.rpartition(b"/")[2] for name in _INCLUDED.findall(content)}
+            found.update(
+                image for image in images if os.fsencode(image.name) in content or os.fsencode(image.stem) in included
+            )
+    return found
 
 
 def _answer_files_in(folder: Path) -> Iterator[Path]:
@@ -283,7 +332,7 @@ class DocumentBatch:
                 try:
                     content = submission.read()
                 except InputError as error:
-                    failed = DocumentReport.failed(submission.file, "unreadable", str(error))
+                    failed = DocumentReport.failed(submission.file, "unreadable", _printable(str(error)))
                     without_work.append((number, failed, None))
                     continue
                 task = DocumentTask(
@@ -292,6 +341,7 @@ class DocumentBatch:
                     assignment=self._assignment,
                     number=number,
                     declarations=declarations_beside(submission.path),
+                    images_beside=submission.images_beside,
                 )
                 kept = self.outputs.kept(number, task.key(__version__))
                 if kept is None:

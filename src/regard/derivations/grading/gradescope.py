@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from regard.derivations.report import PLACED, part_in_words, plural, reasons_in_words
+from regard.derivations.report import PLACED, images_in_words, part_in_words, plural, reasons_in_words
 from regard.derivations.results import DocumentReport, GradedPart, QuestionRow, StepVerdict, SubmittedFile
 from regard.render.mathml import typeset
 from regard.render.page import printable
@@ -52,11 +52,12 @@ def _summary(report: DocumentReport) -> str:
     counts = ", ".join(f"{number} {status}" for status, number in report.counts.items() if number) or "none"
     rest = f" A person decides on {report.pending:g} more." if report.needs_person else ""
     share = "" if report.understood is None else f"; {report.understood:.0%} understood"
-    return f"{report.score:g} of {report.max_score:g} points are certain.{rest} Steps: {counts}{share}."
+    images = f" {found}" if (found := images_in_words(report)) else ""
+    return f"{report.score:g} of {report.max_score:g} points are certain.{rest} Steps: {counts}{share}.{images}"
 
 
 def _file(file: SubmittedFile) -> str:
-    said = {"judged": f"{plural(file.num_steps, 'step')} read", "ignored": "not a document, ignored"}
+    said = {"judged": f"{plural(file.num_steps, 'step')} read", "ignored": "not a document, not read"}
     what = said.get(file.outcome, f"{file.outcome}. {file.reason}")
     return f"<p><b>{html.escape(PurePath(file.name).name)}</b>: {html.escape(what)}</p>"
 

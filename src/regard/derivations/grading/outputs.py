@@ -174,17 +174,18 @@ def _document_row(report: DocumentReport) -> dict[str, Any]:
     names = ("file", "outcome", "reason", "problem", "is_guessed", "understood", "score", "pending", "max_score")
     names = (*names, "needs_person", "num_ignored", "num_ineffective_comments")
     questions = [row.to_dict() for row in report.questions]
-    return {**{name: getattr(report, name) for name in names}, "questions": questions}
+    return {**{name: getattr(report, name) for name in names}, "images": list(report.images), "questions": questions}
 
 
 # -- CSV ---------------------------------------------------------------------------------------------------------------
 def csv_lines(reports: Iterable[DocumentReport], questions: Sequence[str]) -> Iterator[str]:
     r"""One row per submission, four columns per question; a question that its problem does not ask stays empty.
 
-    >>> next(csv_lines([], ["1b"])).split(",")[8:]
-    ['understood', 'score', 'pending', 'max_score', 'person', '1b state', '1b score', '1b pending', '1b person\r\n']
+    >>> next(csv_lines([], ["1b"])).split(",")[9:]
+    ['score', 'pending', 'max_score', 'person', 'images', '1b state', '1b score', '1b pending', '1b person\r\n']
     """
     names = ("file", "outcome", "reason", "problem", *STATUSES, "understood", "score", "pending", "max_score", "person")
+    names = (*names, "images")
     columns = ("state", "score", "pending", "person")
     yield _csv_line([*names, *(f"{question} {column}" for question in questions for column in columns)])
     for report in reports:
@@ -194,6 +195,7 @@ def csv_lines(reports: Iterable[DocumentReport], questions: Sequence[str]) -> It
         share = None if report.understood is None else round(report.understood, 4)
         reasons = dict.fromkeys(reason for row in report.questions for reason in row.reasons)
         cells += [share, report.score, report.pending, report.max_score, "; ".join(reasons or _unjudged(report))]
+        cells.append("; ".join(report.images))
         for row in (rows.get(question) for question in questions):
             cells += (
                 [None] * len(columns) if row is None else [row.state, row.score, row.pending, "; ".join(row.reasons)]

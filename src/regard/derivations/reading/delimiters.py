@@ -495,21 +495,36 @@ def _word_rows(bare: str) -> list[int]:
 
 
 # -- pictures ----------------------------------------------------------------------------------------------------------
-_IMAGE = re.compile(r"!\[([^\[\]\r\n]{0,500})\](?=[(\[])|!\[\[|<img\b|\\includegraphics(?![A-Za-z])", re.IGNORECASE)
+_LINKED_FILE = r"(?<!!)\[[^\[\]\r\n]{0,500}\](?=\((?![a-z]+:)[^()\s]{1,300}\.(?:png|jpe?g|heic|gif|webp|pdf)\))"
+_IMAGE = re.compile(
+    r"!\[([^\[\]\r\n]{0,500})\](?=[(\[])|!\[\[|<(?:img|object|embed)\b"
+    rf"|\\include(?:graphics|pdf|svg)(?![A-Za-z])|{_LINKED_FILE}",
+    re.IGNORECASE,
+)
 _ALT = re.compile(r"""\balt\s{0,9}=\s{0,9}["']([^"'>]{0,500})""", re.IGNORECASE)
 _IMAGE_END = {"(": ")", "[": "]", "!": "]]", "<": ">", "\\": "}"}
+# Where the name of its file is; a picture that is written out (data:…) has none.
+_IMAGE_FILE = {
+    "(": re.compile(r"\(\s{0,9}(?!data:)(?:attachment:)?(<[^<>]{1,300}|[^\s()<>]{1,300})"),
+    "[": re.compile(r"\[([^\[\]]{1,300})"),
+    "!": re.compile(r"([^\[\]|]{1,300})"),
+    "<": re.compile(r"""\b(?:src|data)\s{0,9}=\s{0,9}["']?(?!data:)([^"'>\s]{1,300})""", re.IGNORECASE),
+    "\\": re.compile(r"\{([^{}]{1,300})\}"),
+}
 _LONGEST_IMAGE = 2_000
 
 
 def find_images(visible: str) -> Iterator[Image]:
-    """The pictures in a text, in order.
+    """The pictures in a text, and the links to files with pictures, in order.
 
-    >>> [image.alt for image in find_images('![a plot](plot.png) <img src="b.png" alt="b">')]
-    ['a plot', 'b']
+    >>> [(image.alt, image.file) for image in find_images('![a plot](plot.png) <img src="b.png" alt="b"> [c](c.pdf)')]
+    [('a plot', 'plot.png'), ('b', 'b.png'), ('', 'c.pdf')]
     """
     for found in _IMAGE.finditer(visible):
         kind = visible[found.end()] if found[0].endswith("]") else found[0][0]
         end = visible.find(_IMAGE_END[kind], found.end(), found.end() + _LONGEST_IMAGE)
         end = found.end() if end < 0 else end + len(_IMAGE_END[kind])
         alt = _ALT.search(visible, found.end(), end) if kind == "<" else None
-        yield Image(start=found.start(), end=end, alt=found[1] or (alt[1] if alt else ""))
+        file = _IMAGE_FILE[kind].search(visible, found.end(), end)
+        name = "".join(filter(str.isprintable, file[1])).strip("< ") if file else ""
+        yield Image(start=found.start(), end=end, alt=found[1] or (alt[1] if alt else ""), file=name)

@@ -173,9 +173,10 @@ class MathSpan(Range):
 
 @dataclass(frozen=True, kw_only=True)
 class Image(Range):
-    """A picture and its alternative text."""
+    """A picture with its alternative text, and the name of its file as written, both empty if there is none."""
 
     alt: str
+    file: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,7 +218,8 @@ class Document:
     """A text in which the mathematics has been found.
 
     The text of a notebook is that of its Markdown cells with an empty line between them; `place` leads to the stored
-    file. `declarations` is the TOML of the file that declares its symbols, empty if there is none.
+    file. `declarations` is the TOML of the file that declares its symbols, empty if there is none, and `images_beside`
+    are the names of pictures that came with it.
     """
 
     path: str
@@ -227,6 +229,7 @@ class Document:
     images: tuple[Image, ...] = ()
     headings: tuple[Heading, ...] = ()
     declarations: str = ""
+    images_beside: tuple[str, ...] = ()
     quotes: tuple[Range, ...] = ()
     front_matter: Range | None = None
     code: tuple[Range, ...] = ()

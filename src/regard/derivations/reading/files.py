@@ -42,6 +42,7 @@ UNREADABLE = {
     ".pages": "a Pages document",
     ".rtf": "a rich-text document",
 }
+_IMAGES = (".png", ".jpg", ".jpeg", ".heic", ".gif", ".webp", ".bmp", ".tif", ".tiff")
 MAX_BYTES = 5_000_000
 MAX_LINES = 50_000
 MAX_DELIMITERS = 50_000
@@ -132,6 +133,15 @@ def documents_in(folder: str | Path) -> tuple[Path, ...]:
     return tuple(sorted([*(path for path in found if path.suffix.lower() in KINDS), *unreadable]))
 
 
+def images_in(folder: str | Path) -> tuple[Path, ...]:
+    """Every picture in a folder and its subfolders, sorted, without hidden files and folders."""
+    found = []
+    for place, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(place) / name for name in files if name.lower().endswith(_IMAGES) and not name.startswith(".")]
+    return tuple(sorted(found))
+
+
 def _kind(path: Path) -> DocumentKind:
     if path.is_dir():
         raise InputError(f"{path} is a folder. Give a file, or list its documents with documents_in.")
@@ -150,8 +160,11 @@ def stored_bytes(path: Path, *, follows_link: bool = True) -> bytes:
     """The bytes of a regular file that isn't too large; a link is refused unless it is to be followed."""
     if path.suffix.lower() in UNREADABLE:
         raise InputError(f"{path} is {UNREADABLE[path.suffix.lower()]}. Submit the LaTeX, Markdown or notebook source.")
+    if path.suffix.lower() in _IMAGES:
+        raise InputError(f"{path} is an image. Submit the LaTeX, Markdown or notebook source.")
     if path.is_dir() and not path.is_symlink():
-        raise InputError(f"{path} has no document. Submit the LaTeX, Markdown or notebook source.")
+        what = "only images" if images_in(path) else "no document"
+        raise InputError(f"{path} has {what}. Submit the LaTeX, Markdown or notebook source.")
     try:
         _check_size(path.lstat().st_size, MAX_BYTES, "bytes", str(path))
         content = read_regular_file(path, follows_link=follows_link, most=MAX_BYTES + 1)

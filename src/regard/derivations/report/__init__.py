@@ -8,6 +8,7 @@ from regard.derivations.results import (
     PartOutcome,
     PersonReason,
     Placed,
+    QuestionRow,
     Standing,
     StepVerdict,
     count_standings,
@@ -31,10 +32,11 @@ _WITHOUT_REASON: Mapping[Standing, str] = {
     "given": "Taken as given",
 }
 
+_MOST_IMAGES = 5
 
 REASONS: Mapping[PersonReason, str] = {
     PersonReason.WORDS: "part of the answer is in words",
-    PersonReason.IMAGE: "part of the answer is an image",
+    PersonReason.IMAGE: "part of the answer may be in an image, which is not read",
     PersonReason.UNREAD: "some formulas could not be read",
     PersonReason.UNDECIDED: "a step that matters is undecided",
     PersonReason.HIDDEN: "some text is hidden, struck out or formatted as code",
@@ -129,6 +131,19 @@ def ineffective_comments(report: DocumentReport) -> str:
     number = report.num_ineffective_comments
     verbs = "asks" if number == 1 else "ask"
     return f"{plural(number, 'comment')} {verbs} to ignore a step: no effect when grading." if number else ""
+
+
+def images_in_words(report: DocumentReport) -> str:
+    """The pictures that were not read; empty if there are none."""
+    more = len(report.images) - _MOST_IMAGES
+    names = ", ".join(report.images[:_MOST_IMAGES]) + (f" and {more} more" if more > 0 else "")
+    return f"{plural(len(report.images), 'image')} not read: {names}." if names else ""
+
+
+def state_in_words(row: QuestionRow) -> str:
+    """What became of a question without a step."""
+    is_perhaps_in_an_image = row.state != "image, not read" and PersonReason.IMAGE in row.reasons
+    return f"{row.state}, unless in an image" if is_perhaps_in_an_image else row.state
 
 
 def nothing_found(report: DocumentReport) -> str:

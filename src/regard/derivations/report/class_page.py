@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
-from regard.derivations.report import headline, part_in_words, plural, reasons_in_words
+from regard.derivations.report import headline, images_in_words, part_in_words, plural, reasons_in_words
 from regard.derivations.report.marks import step_id
 from regard.derivations.results import DocumentReport, QuestionRow, StepVerdict
 from regard.render.formulas import scripted
@@ -40,6 +40,7 @@ class _Student:
     pending: float
     max_score: float
     needs_person: bool
+    images: str
     rows: Mapping[str, QuestionRow]
 
     @property
@@ -87,6 +88,7 @@ def _student(report: DocumentReport, page: str) -> _Student:
         pending=report.pending,
         max_score=report.max_score,
         needs_person=report.needs_person,
+        images=images_in_words(report),
         rows={row.id: row for row in report.questions},
     )
 
@@ -133,7 +135,8 @@ def _person(student: _Student) -> str:
         if row.reasons:
             by_reasons.setdefault(reasons_in_words(row.reasons), []).append(row.id)
     why = "; ".join(f"{', '.join(ids)}: {reason}" for reason, ids in by_reasons.items())
-    return f"<li>{student.link}, {plural(student.pending, 'point')} pending. {html.escape(why)}</li>"
+    said = html.escape(" ".join(filter(None, (f"{why}.", student.images))))
+    return f"<li>{student.link}, {plural(student.pending, 'point')} pending. {said}</li>"
 
 
 # -- the matrix --------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from regard.derivations.report import (
     IN_WORDS,
     PLACED,
     headline,
+    images_in_words,
     ineffective_comments,
     label,
     nothing_found,
@@ -17,6 +18,7 @@ from regard.derivations.report import (
     plural,
     reasons_in_words,
     remarks,
+    state_in_words,
 )
 from regard.derivations.report.marks import step_id, with_slots
 from regard.derivations.report.prose import prose_html
@@ -53,6 +55,7 @@ _LEGEND: Mapping[Standing, str] = {
     "proved": "proved",
     "given": "given, defined or assumed: not checked",
 }
+_MOST_BLANK = 3  # unanswered questions that are listed with the others
 _BAR_ORDER: tuple[Standing, ...] = ("proved", "holds", "given", "ignored", "undecided", "refuted")
 
 
@@ -95,8 +98,8 @@ def _outcome(report: DocumentReport) -> str:
 
 def _head(report: DocumentReport) -> str:
     standing = worst_standing(report.verdicts)
-    comments = ineffective_comments(report)
-    remark = f"<p>{html.escape(comments)}</p>" if comments else ""
+    left_out = filter(None, (images_in_words(report), ineffective_comments(report)))
+    remark = "".join(f"<p>{html.escape(text)}</p>" for text in left_out)
     return (
         f'<header class="head"><p class="problem">{html.escape(report.problem_title)}</p>'
         f"<h1>{html.escape(PurePath(report.file).name)}</h1>"
@@ -106,7 +109,7 @@ def _head(report: DocumentReport) -> str:
 
 def _points(report: DocumentReport) -> str:
     """What each part of each question earned, by which step, and how the answer was found."""
-    rows = [row for row in report.questions if row.points and row.state != "unanswered"]
+    rows = [row for row in report.questions if row.points and (row.state != "unanswered" or row.reasons)]
     if not rows:
         return ""
     numbers = {verdict.id: number for number, verdict in enumerate(report.verdicts)}
@@ -139,8 +142,9 @@ def _all_steps(report: DocumentReport, body: str) -> str:
         for number, verdict in enumerate(report.verdicts)
     )
     heads = "".join(f'<th scope="col">{name}</th>' for name in ("step", "verdict", "as written", "why"))
+    number = plural(len(report.verdicts), "step")
     return (
-        f'<details class="all-steps"><summary>All {len(report.verdicts)} steps as a table</summary><div class="table">'
+        f'<details class="all-steps"><summary>{number} as a table</summary><div class="table">'
         f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div></details>"
     )
 
@@ -173,7 +177,12 @@ def _counts(report: DocumentReport) -> str:
 def _questions(report: DocumentReport) -> str:
     if not report.questions or report.problem == INFERRED:  # which has one question, the whole document
         return ""
-    rows = "".join(_question(report, row) for row in report.questions)
+    blank = [row for row in report.questions if row.state == "unanswered" and not row.reasons]
+    blank = blank if len(blank) > _MOST_BLANK else []
+    rows = "".join(_question(report, row) for row in report.questions if row not in blank)
+    if blank:
+        rest = "".join(_question(report, row) for row in blank)
+        rows += f'<li class="rest"><details><summary>{len(blank)} unanswered</summary><ol>{rest}</ol></details></li>'
     return f'<details class="questions" open><summary>Questions</summary><ol>{rows}</ol></details>'
 
 
@@ -198,7 +207,7 @@ def _question(report: DocumentReport, row: QuestionRow) -> str:
 
 def _state(row: QuestionRow) -> str:
     claims = ", ".join(f"<code>{html.escape(claim)}</code>" for claim in row.claims if row.state != "unanswered")
-    return html.escape(row.state) + (f"; see {claims}" if claims else "")
+    return html.escape(state_in_words(row)) + (f"; see {claims}" if claims else "")
 
 
 def _filter(report: DocumentReport) -> str:

@@ -12,11 +12,13 @@ from regard.core.verdict import STATUSES
 from regard.derivations.report import (
     counts_in_words,
     headline,
+    images_in_words,
     ineffective_comments,
     nothing_found,
     percent,
     plural,
     remarks,
+    state_in_words,
 )
 from regard.derivations.report.excerpt import ExcerptLine, excerpt
 from regard.derivations.results import INFERRED, DocumentReport, Standing, StepVerdict, worst_standing
@@ -74,8 +76,8 @@ def show_document(
         say(console, counts + share, style="bold")
     else:
         say(console, nothing_found(report), style="bold")
-    if comments := ineffective_comments(report):
-        say(console, comments)
+    for remark in filter(None, (images_in_words(report), ineffective_comments(report))):
+        say(console, _one_line(remark))
     if report.problem != INFERRED and report.document is not None and report.document.declares_symbols:
         say(console, "It declares symbols of its own, which have no effect: the problem says what its symbols mean.")
 
@@ -166,7 +168,9 @@ def _evidence(verdict: StepVerdict, claims: Iterable[str]) -> Iterator[tuple[str
 def _show_questions(console: Console, report: DocumentReport) -> None:
     """Prints one row per question: its steps, or its state and the claims that bear on it."""
     rows = [(row, report.verdicts_on(row.id)) for row in report.questions]
-    cells = [(row.id, row.title, counts_in_words(verdicts, separator=" · ") or row.state) for row, verdicts in rows]
+    cells = [
+        (row.id, row.title, counts_in_words(verdicts, separator=" · ") or state_in_words(row)) for row, verdicts in rows
+    ]
     texts = [[spelled(_one_line(cell), console.encoding) for cell in columns] for columns in cells]
     id_width, title_width, result_width = (max(map(cell_len, column)) for column in zip(*texts, strict=True))
     room = max(min(console.width, _MAX_WIDTH) - id_width - result_width - 6, _MIN_WIDTH)

@@ -4,7 +4,7 @@
   const CELL = /^<!-- cell (\d+) -->\n?/gm;
   const byId = (id) => document.getElementById(id);
   const [source, lines, status, attention, report] = ["source", "lines", "status", "attention", "report"].map(byId);
-  const LIMIT = Number(source.dataset.limit);
+  const [LIMIT, LINE_LIMIT] = [source.dataset.limit, source.dataset.lineLimit].map(Number);
   const [problem, kind, file] = ["problem", "kind", "file"].map(byId);
   // The notebook that was opened: its Markdown cells are in the editor, the rest is sent along.
   let notebook = null;
@@ -171,6 +171,9 @@
     } catch {
       return say(`${chosen.name} can't be read: it is not ${ending === ".ipynb" ? "a notebook" : "UTF-8 text"}.`, true);
     }
+    // A browser takes minutes to show so much.
+    if (text.length > LIMIT) return say(`${chosen.name} is larger than ${LIMIT / 1e6} MB. Split it.`, true);
+    if (text.split("\n", LINE_LIMIT + 1).length > LINE_LIMIT) return say(`${chosen.name} has more than ${LINE_LIMIT} lines. Split it.`, true);
     if (![...kind.options].some(({ value }) => value === ending)) return say(`${chosen.name} is not a kind of file that can be read. Supported: ${file.accept}.`, true);
     notebook = cells;
     name = chosen.name.slice(0, -ending.length) || "answers";
