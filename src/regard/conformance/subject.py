@@ -28,6 +28,10 @@ CAPABILITIES: Mapping[str, tuple[str, str]] = {
     "placed": ("a q,k,v function with positions", "needs a bare q,k,v function that takes positions"),
     "returned": ("returned attention weights", "the layer does not return its weights"),
     "gradient": ("gradients", "the layer has no gradients"),
+    "parameters": (
+        "parameters that can be changed",
+        "it has none that can be changed, or leaves some unused undeclared",
+    ),
     "paths": ("several code paths", "the layer has only one code path"),
     "native": ("arrays of a framework", "needs the framework's own arrays"),
     "float64": ("a float64 version", "the layer does not work in float64"),
@@ -321,6 +325,19 @@ def random_matrices(spec: Spec, dtype: np.dtype, seed: int = 0) -> dict[str, Any
 
 
 @dataclass(frozen=True, kw_only=True)
+class LayerParameter:
+    """Numbers that a layer learns, whatever they mean.
+
+    Every row and column of the matrix of a linear map is expected to matter, and every number of its bias or of
+    another vector; of a norm's gain and of anything else, say a table, only the whole. `module` names its owner.
+    """
+
+    values: np.ndarray
+    kind: Literal["matrix", "vector", "gain", "other"]
+    module: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class KernelTraits:
     """What a kernel declares besides its spec; docs/kernels.md explains each."""
 
@@ -493,6 +510,18 @@ class Subject:
 
     def gradient(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> np.ndarray:
         """gradient: ∂⟨direction, f(x)⟩/∂x by the framework."""
+        raise NotImplementedError
+
+    def parameters(self) -> Mapping[str, LayerParameter]:
+        """parameters: those that are learned, by name, without embeddings of token ids or positions."""
+        raise NotImplementedError
+
+    def parameter_gradients(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> Mapping[str, np.ndarray]:
+        """parameters: ∂⟨direction, f(x)⟩/∂p by name."""
+        raise NotImplementedError
+
+    def with_parameters(self, values: Mapping[str, np.ndarray]) -> "Subject":
+        """parameters: the same layer with other numbers in some of them."""
         raise NotImplementedError
 
     def paths(self) -> Mapping[str, Callable[..., np.ndarray]]:

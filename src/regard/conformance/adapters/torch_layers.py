@@ -17,7 +17,8 @@ from regard.conformance.adapters.arrays import TorchArrays
 from regard.conformance.adapters.functions import CoreLayer
 from regard.conformance.adapters.layers import Layer, parameter_names
 from regard.conformance.adapters.projections import find_projections, numbers
-from regard.conformance.subject import Projections, Spec
+from regard.conformance.adapters.torch_parameters import parameter_gradients, parameters_of, with_parameters
+from regard.conformance.subject import LayerParameter, Projections, Spec
 
 # For a fan-in of 32; wider layers get smaller weights, so that the size of outputs stays.
 _STD, _FAN_IN, _LARGEST = 0.12, 32, 0.2
@@ -45,7 +46,7 @@ class TorchLayer(Layer):
             redraw_weights(own)
         self.module = own.to(device=self.spec.device, dtype=getattr(torch, self.spec.dtype)).eval()
         self.prepare()
-        self.set_capabilities(self.own_capabilities())
+        self.set_capabilities({"parameters", *self.own_capabilities()})
 
     def prepare(self) -> None:
         """Called before the capabilities are asked for: what the class finds out about its module."""
@@ -60,6 +61,23 @@ class TorchLayer(Layer):
         found = find_projections(self.module, self.spec)
         assert found is not None, "weights are among the capabilities only if they were found"
         return found
+
+    def parameters(self) -> dict[str, LayerParameter]:
+        """Those that are trained."""
+        return parameters_of(self.module)
+
+    def parameter_gradients(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> dict[str, np.ndarray]:
+        """By autograd."""
+        tokens, given = self.native(x), self._native_options(options)
+        return parameter_gradients(
+            self.module, self.parameters(), lambda: self.forward(tokens, **given), self.native(direction)
+        )
+
+    def with_parameters(self, values: Mapping[str, np.ndarray]) -> "TorchLayer":
+        """A copy of the module with other numbers."""
+        other = copy.copy(self)
+        other.module = with_parameters(self.module, values)
+        return other
 
     def in_dtype(self, dtype: str) -> "TorchLayer":
         """A copy of the module in another dtype."""
