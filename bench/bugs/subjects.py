@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.conformance.adapters.torch_parameters import parameter_gradients, parameters_of, with_parameters
+from regard.conformance.adapters.torch_parameters import parameter_gradients, parameters_of, set_parameters
 from regard.conformance.subject import LayerParameter, Projections, Spec, Subject
 
 __all__ = ["BLACK_BOX_LACKS", "LayerSubject", "as_array"]
@@ -102,7 +102,8 @@ class LayerSubject(Subject):
     def with_parameters(self, values: Mapping[str, np.ndarray]) -> "LayerSubject":
         """The same layer with other numbers."""
         other = copy.copy(self)
-        other.module = with_parameters(self.module, values)
+        other.module = copy.deepcopy(self.module)
+        set_parameters(other.module, values)
         return other
 
     def paths(self) -> Mapping[str, Callable[..., np.ndarray]]:

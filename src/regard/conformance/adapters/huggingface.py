@@ -297,14 +297,18 @@ class AttentionPart(HuggingFaceModel):
 
     def forward(self, x: Any, **options: Any) -> Any:
         """What the attention module returns for x, which replaces the states that the model would give it."""
-        return _attention_output(_first_attention(self.module), x, lambda: self._run(x, options))
+        return _attention_output(self.attention_module(), x, lambda: self._run(x, options))
+
+    def attention_module(self) -> Any:
+        """The first attention module."""
+        return _first_attention(self.module)
 
     def own_capabilities(self) -> set[str]:
         """Also the projections and the attention function, where they are found."""
         capabilities = super().own_capabilities()
         if self.spec.positions in ("none", "alibi", "relative"):
             capabilities.discard("positions")
-        has_projections = find_projections(_first_attention(self.module), self.spec) is not None
+        has_projections = find_projections(self.attention_module(), self.spec) is not None
         if has_projections and is_rotary_known(self.module):
             capabilities.add("weights")
         with quiet_transformers():
@@ -313,7 +317,7 @@ class AttentionPart(HuggingFaceModel):
 
     def projections(self) -> Projections:
         """The matrices of the attention module."""
-        found = find_projections(_first_attention(self.module), self.spec)
+        found = find_projections(self.attention_module(), self.spec)
         assert found is not None, "weights are among the capabilities only if they were found"
         return found
 

@@ -17,7 +17,7 @@ from regard.conformance.adapters.arrays import TorchArrays
 from regard.conformance.adapters.functions import CoreLayer
 from regard.conformance.adapters.layers import Layer, parameter_names
 from regard.conformance.adapters.projections import find_projections, numbers
-from regard.conformance.adapters.torch_parameters import parameter_gradients, parameters_of, with_parameters
+from regard.conformance.adapters.torch_parameters import parameter_gradients, parameters_of, set_parameters
 from regard.conformance.subject import LayerParameter, Projections, Spec
 
 # For a fan-in of 32; wider layers get smaller weights, so that the size of outputs stays.
@@ -62,21 +62,26 @@ class TorchLayer(Layer):
         assert found is not None, "weights are among the capabilities only if they were found"
         return found
 
+    def attention_module(self) -> Any:
+        """What is checked of the module: all of it, unless a subclass looks at a part."""
+        return self.module
+
     def parameters(self) -> dict[str, LayerParameter]:
         """Those that are trained."""
-        return parameters_of(self.module)
+        return parameters_of(self.attention_module())
 
     def parameter_gradients(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> dict[str, np.ndarray]:
         """By autograd."""
-        tokens, given = self.native(x), self._native_options(options)
+        tokens, given, weights = self.native(x), self._native_options(options), self.native(direction)
         return parameter_gradients(
-            self.module, self.parameters(), lambda: self.forward(tokens, **given), self.native(direction)
+            self.attention_module(), self.parameters(), lambda: self.forward(tokens, **given), weights
         )
 
     def with_parameters(self, values: Mapping[str, np.ndarray]) -> "TorchLayer":
         """A copy of the module with other numbers."""
         other = copy.copy(self)
-        other.module = with_parameters(self.module, values)
+        other.module = copy.deepcopy(self.module)
+        set_parameters(other.attention_module(), values)
         return other
 
     def in_dtype(self, dtype: str) -> "TorchLayer":

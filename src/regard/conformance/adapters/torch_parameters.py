@@ -1,6 +1,5 @@
-"""What a torch module learns: its parameters by name, their gradients, and copies with other numbers."""
+"""What a torch module learns: its parameters by name, their gradients, and how to change them."""
 
-import copy
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -43,16 +42,14 @@ def parameter_gradients(
     return {name: numbers(torch.zeros_like(own) if found is None else found) for (name, own), found in pairs}
 
 
-def with_parameters(module: Any, values: Mapping[str, np.ndarray]) -> Any:
-    """A copy of the module with other numbers in the parameters of these names."""
+def set_parameters(module: Any, values: Mapping[str, np.ndarray]) -> None:
+    """Writes other numbers into the parameters of these names."""
     import torch
 
-    other = copy.deepcopy(module)
-    known = dict(other.named_parameters(remove_duplicate=False))
+    known = dict(module.named_parameters(remove_duplicate=False))
     with torch.no_grad():
         for name, array in values.items():
             known[name].copy_(torch.from_numpy(np.ascontiguousarray(array, dtype=np.float64)))
-    return other
 
 
 def _kind_of(module: Any, label: str, parameter: Any) -> Any:

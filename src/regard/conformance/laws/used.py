@@ -86,7 +86,7 @@ def _dead(parameter: LayerParameter, is_still: np.ndarray) -> np.ndarray:
     """The numbers without an effect that should have one: rows and columns, single numbers, or the whole."""
     match parameter.kind:
         case "matrix":
-            return is_still.all(axis=1, keepdims=True) | is_still.all(axis=0, keepdims=True)
+            return np.logical_or(is_still.all(axis=1, keepdims=True), is_still.all(axis=0, keepdims=True))
         case "vector":
             return is_still
     return np.full(is_still.shape, is_still.all())
