@@ -49,10 +49,13 @@ class CallPlan:
     axes: "Axes" = "batch position width"
     mask: "MaskForm | None" = None
 
-    def call(self, module: Any, x: Any, given: Mapping[str, Any], head_width: int) -> Any:
-        """What the module returns for x, rows before positions; `given` goes by the module's own names."""
+    def call(self, module: Any, x: Any, given: Mapping[str, Any], head_width: int, start: int = 0) -> Any:
+        """What the module returns for x, rows before positions; `given` goes by the module's own names.
+
+        `start` is the number of tokens before x, where `given` does not say it.
+        """
         tokens = _arranged(x, self.axes)
-        start = next((value for name, value in given.items() if name.lower() in _STARTS), 0)
+        start = next((value for name, value in given.items() if name.lower() in _STARTS), start)
         positions = range(start, start + x.shape[1])
         tables = {name: _table(name, self.form, x, positions, head_width) for name in self.tables}
         places = {name: _counted(positions, x) for name in self.places}
@@ -76,8 +79,12 @@ class CallPlan:
 
     def output(self, module: Any, x: Any, given: Mapping[str, Any], head_width: int) -> Any:
         """The output alone, rows before positions."""
-        found = output_for(self.call(module, x, given, head_width), _arranged(x, self.axes))
-        return found if self.axes == _USUAL_AXES else _restored(found, self.axes)
+        return self.output_among(self.call(module, x, given, head_width), x)
+
+    def output_among(self, found: Any, x: Any) -> Any:
+        """The output for x among what the module returns, rows before positions."""
+        y = output_for(found, _arranged(x, self.axes))
+        return y if self.axes == _USUAL_AXES else _restored(y, self.axes)
 
 
 # How modules want their axes; "one" is an axis of size one.

@@ -8,6 +8,8 @@ from regard.conformance.subject import Spec
 # A configuration that builds in a tenth of a second; names that a class does not know are left out of it.
 TINY: dict[str, Any] = {
     "vocab_size": 99,
+    "vocab_size_per_layer_input": 99,
+    "encoder_hash_byte_group_vocab": 99,
     "hidden_size": 32,
     "num_hidden_layers": 2,
     "num_attention_heads": 4,
@@ -41,6 +43,9 @@ TINY: dict[str, Any] = {
 # own. A class that does not build with these values has its defaults.
 SMALL: dict[str, Any] = {
     "head_dim": 8,
+    "global_head_dim": 8,
+    # Embeddings for each layer are made from token ids.
+    "hidden_size_per_layer_input": 0,
     "num_experts": 4,
     "num_local_experts": 4,
     "n_routed_experts": 4,

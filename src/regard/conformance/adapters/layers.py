@@ -18,7 +18,10 @@ _OPTIONS = {
         "input_mask valid_mask".split()
     ),
     "positions": ("positions", "position_ids", "input_pos", "pos_ids"),
-    "cache": tuple("cache kv_cache past past_key_value past_key_values layer_past past_kv past_kvs kv".split()),
+    "cache": tuple(
+        "cache kv_cache past past_key_value past_key_values layer_past past_kv past_kvs kv incremental_state "
+        "layer_cache".split()
+    ),
     "causal": ("causal", "is_causal", "use_causal_mask"),
     "window": ("window", "window_size", "sliding_window"),
 }

@@ -4,7 +4,7 @@ import copy
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,8 @@ _PAIRS = 64
 _MOST_ROWS = 512
 # Lengths that are multiples of what windows, buckets and images insist on.
 _MULTIPLES = (16, 64, 49, 196)
+# What caches without tokens are, where no class says it.
+_UNFILLED: tuple[Any, ...] = (None, [None, None], {}, [])
 _PACKINGS: tuple[Packing, ...] = ("parts", "heads", "numbers")
 
 
@@ -58,6 +60,8 @@ class ModuleLayer(TorchLayer):
     mask_form: MaskForm | None = None
     packing: Packing | None = None
     is_read_off = True
+    # What a cache without tokens is.
+    unfilled: Any = None
 
     def __init__(
         self,
@@ -111,30 +115,31 @@ class ModuleLayer(TorchLayer):
         assert found is not None, "weights are among the capabilities only if they were found"
         return found
 
-    def empty_cache(self, batch: int) -> Any:
-        """What the module makes, else an instance of the class that its argument is annotated with, else None."""
+    def empty_cache(self, batch: int) -> "TokenCache":
+        """What the module makes, else an instance of the class that its argument is annotated with, else as found."""
         make = getattr(self.module, "empty_cache", None)
         if make is not None:
-            return make(batch)
+            return TokenCache(kept=make(batch))
         kind = annotated_class(self.module.forward, self.names["cache"])
         made, error = returned_or_error(lambda: None if kind is None else build(kind, {}, kind.__name__).layer)
-        return made if error is None else None
+        return TokenCache(kept=copy.deepcopy(self.unfilled) if made is None or error is not None else made)
 
-    def step(self, x: np.ndarray, cache: Any, **options: Any) -> tuple[np.ndarray, Any]:
+    def step(self, x: np.ndarray, cache: "TokenCache", **options: Any) -> tuple[np.ndarray, "TokenCache"]:
         """One call with a copy of the cache, since the module may change it in place."""
         with self.arrays.quietly():
-            tokens = self.native(x)
-            given = self._given(tokens, {**self._native_options(options), "cache": copy.deepcopy(cache)})
+            tokens, before = self.native(x), copy.deepcopy(cache.kept)
+            given = self._given(tokens, {**self._native_options(options), "cache": before})
             if "use_cache" in parameter_names(self.module.forward):
                 given["use_cache"] = True
-            found = self.plan.call(self.module, tokens, given, self.spec.head_width)
-        if isinstance(found, tuple | list) and len(found) > 1:
-            return self.numpy(found[0]), found[1]
-        kept = given[self.names["cache"]]
+            parts = _parts_of(before)
+            found = self.plan.call(self.module, tokens, given, self.spec.head_width, cache.num_tokens)
+            y = self.numpy(self.plan.output_among(found, tokens))
+        after = _cache_among(found, self.names["cache"])
+        # An object is changed in place.
+        kept = before if after is None or _parts_of(before) != parts else after
         if kept is None:
             raise InputError(f"{self.name} returns no cache beside its output.")
-        # An object is changed in place.
-        return self.numpy(found), kept
+        return y, TokenCache(kept=kept, num_tokens=cache.num_tokens + x.shape[1])
 
     def _given(self, x: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options under the module's own names, the mask in the form that it wants."""
@@ -398,19 +403,49 @@ class ModuleLayer(TorchLayer):
             self._note("packing", "the outputs are weighted means of values cut this way", f"by {packing}")
 
     def _has_cache(self) -> bool:
-        """True if a second step differs from a call without the first, and neither raises an error."""
+        """True if a second step differs from a call without the first, and neither raises an error.
+
+        A cache that is filled in place is a list or a dict at first.
+        """
         x, more = (sample(_ROWS, length, self.spec.width, seed=length).astype(np.float32) for length in (_LENGTH, 2))
 
         def is_used() -> bool:
             _, cache = self.step(x, self.empty_cache(_ROWS))
             later, _ = self.step(more, cache)
-            return cache is not None and later.shape[:2] == more.shape[:2] and bool((later != self.call(more)).any())
+            return later.shape[:2] == more.shape[:2] and bool((later != self.call(more)).any())
 
-        found, error = returned_or_error(is_used)
-        if not found:
-            why = "it has no effect" if error is None else str(error)
-            self._note("cache", f"{self.names['cache']} was tried and is not used: {why}")
-        return bool(found)
+        problem: Exception | None = None
+        for self.unfilled in _UNFILLED:
+            found, error = returned_or_error(is_used)
+            if found:
+                return True
+            problem = problem or error
+        why = "it has no effect" if problem is None else str(problem)
+        self._note("cache", f"{self.names['cache']} was tried and is not used: {why}")
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenCache:
+    """What a module keeps between calls, and how many tokens it has seen."""
+
+    kept: Any
+    num_tokens: int = 0
+
+
+def _parts_of(cache: Any) -> list[int]:
+    """The identities of what a list or a dict holds."""
+    parts = cache.values() if isinstance(cache, dict) else cache if isinstance(cache, list) else ()
+    return [id(each) for each in parts]
+
+
+def _cache_among(found: Any, name: str) -> Any:
+    """The cache that a module returns beside its output, None if there is none; weights and outputs are tensors."""
+    if isinstance(found, Mapping):
+        return next((found[each] for each in (name, "cache") if found.get(each) is not None), None)
+    others = [each for each in found[1:] if each is not None] if isinstance(found, tuple | list) else []
+    several = [each for each in others if not hasattr(each, "shape")]
+    return (several or others[-1:] or [None])[0]
 
 
 def _has_norms(module: Any) -> bool:
