@@ -504,6 +504,12 @@ class Subject:
         """
         raise NotImplementedError
 
+    def heads_after(self, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
+        """core: the three arrays as they are after such a call."""
+        heads = tuple(each.copy() for each in (q, k, v))
+        self.core(*heads)
+        return heads
+
     def call_with_weights(self, x: np.ndarray, **options: Any) -> tuple[np.ndarray, np.ndarray]:
         """returned: the output, and the attention weights [batch, head, query, key] that the layer returns."""
         raise NotImplementedError

@@ -257,6 +257,10 @@ class RemoteSubject(Subject):
         """The output of attention itself."""
         return self._array("core", q, k, v, **options)
 
+    def heads_after(self, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Copies of the three arrays."""
+        return tuple(map(_checked, self._ask("heads_after", q, k, v)))
+
     def call_with_weights(self, x: np.ndarray, **options: Any) -> tuple[np.ndarray, np.ndarray]:
         """The output and the weights."""
         y, weights = self._ask("call_with_weights", x, **options)

@@ -26,6 +26,7 @@ from regard.conformance.adapters.layers import is_bare_attention, parameter_name
 from regard.conformance.adapters.llama_cpp import LlamaSequences
 from regard.conformance.adapters.mlx import MlxCaches
 from regard.conformance.adapters.recurrences import RecurrenceLayer
+from regard.conformance.adapters.sizes import bare_findings, sized
 from regard.conformance.recurrence import Recurrence
 from regard.conformance.subject import Projections, Spec, Subject
 from regard.conformance.verdict import error_line
@@ -141,7 +142,10 @@ def _torch_subject(
         return HuggingFaceModel(target, spec, name=name, redraw=redraw)
     has_matrices = any(each.ndim > 1 for each in target.parameters())
     if is_bare_attention(parameter_names(target.forward)) and not has_matrices:
-        return function_subject(target.forward, spec or Spec(), name, {"torch": TorchArrays})
+        found, used = sized(spec or Spec(), bare_findings(target, arguments))
+        subject = function_subject(target.forward, found, name, {"torch": TorchArrays})
+        subject.findings = (*used, *subject.findings)
+        return subject
     is_stateful = start_positions.has_buffers_of_tokens(target)
     kind = start_positions.StartPositionLayer if is_stateful else modules.ModuleLayer
     return kind(target, spec, name=name, redraw=redraw, arguments=arguments)
