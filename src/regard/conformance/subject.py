@@ -20,6 +20,7 @@ _NO_OPERATION = "the cache does not have this operation"
 # Capabilities by name: what a layer with it has, and why a law that needs it is skipped without it.
 CAPABILITIES: Mapping[str, tuple[str, str]] = {
     "mask": ("a padding mask", "the layer takes no padding mask"),
+    "lengths": ("lengths of rows", "the layer takes no lengths"),
     "positions": ("given positions", "the layer takes no positions"),
     "documents": ("packed documents", "needs packed-document masks"),
     "cache": ("a cache", "the layer has no cache"),
@@ -428,8 +429,8 @@ class Subject:
         """The output [batch, position, anything] for an array [batch, position, width].
 
         Options by capability: "mask" [batch, position], True for a real token, whatever the layer uses inside;
-        "positions" [batch, position], with "axes" [axis, batch, position]; "documents" [batch, position], the number of
-        each token's packed document.
+        "lengths" [batch], the number of real tokens at the beginning of each row; "positions" [batch, position], with
+        "axes" [axis, batch, position]; "documents" [batch, position], the number of each token's packed document.
         """
         raise NotImplementedError("A subject needs `call(x)`.")
 

@@ -27,6 +27,8 @@ _ROTARY = """
 _COS, _SIN = ("cos", "cos_cached", "freqs_cos", "rope_cos"), ("sin", "sin_cached", "freqs_sin", "rope_sin")
 RotaryForm = Literal["complex", "stacked", "angles", "angles twice", "halves", "twice", "one row", "pair"]
 _BASE = 10_000.0
+# The number of the first packed document: zero is often padding.
+FIRST_DOCUMENT = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,14 +36,17 @@ class CallPlan:
     """One way to call a module.
 
     `inputs` are the arguments that get the tokens, `constants` what else each call gets, `places` those that get the
-    positions of the tokens, `tables` those that get rotary tables for the length of the input, in one form.
-    `embedding` is the submodule that embeds token ids: its output is replaced by the tokens. `axes` are those that the
+    positions of the tokens, `lengths` the number of tokens of each row, `documents` one number for all tokens, `tables`
+    those that get rotary tables for the length of the input, in one form. `embedding` is the submodule that embeds
+    token ids: its output is replaced by the tokens. `axes` are those that the
     module wants. `mask` is for a module that cannot do without one: it is given whenever no other mask is.
     """
 
     inputs: tuple[str, ...]
     constants: Mapping[str, Any] = field(default_factory=dict)
     places: tuple[str, ...] = ()
+    lengths: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     form: RotaryForm | None = None
     embedding: str | None = None
@@ -59,7 +64,9 @@ class CallPlan:
         positions = range(start, start + x.shape[1])
         tables = {name: _table(name, self.form, x, positions, head_width) for name in self.tables}
         places = {name: _counted(positions, x) for name in self.places}
-        options = {**self.constants, **tables, **places, **given}
+        lengths = {name: _full(x, (x.shape[0],), start + x.shape[1]) for name in self.lengths}
+        documents = {name: _full(x, tuple(x.shape[:2]), FIRST_DOCUMENT) for name in self.documents}
+        options = {**self.constants, **tables, **places, **lengths, **documents, **given}
         if self.mask is not None and self.mask.name not in given:
             options[self.mask.name] = self.mask.hiding_nothing(x, start)
         if self.embedding is None:
@@ -180,11 +187,20 @@ def _plans(module: Any, constants: Mapping[str, Any]) -> Iterator[CallPlan]:
     inputs = token_inputs(module)
     needed = [name for name in required_names(module) if name not in (*inputs, *constants)]
     tables = tuple(name for name in needed if name.lower() in (*_ROTARY, *_COS, *_SIN))
-    places = names_of("positions", tuple(needed))
-    plain = {name: 0 if name.lower() in _STARTS else None for name in needed if name not in (*tables, *places)}
+    places, lengths, documents = (names_of(option, tuple(needed)) for option in ("positions", "lengths", "documents"))
+    known = (*tables, *places, *lengths, *documents)
+    plain = {name: 0 if name.lower() in _STARTS else None for name in needed if name not in known}
     masks = names_of("mask", tuple(plain))
     plans = [
-        CallPlan(inputs=inputs, constants={**plain, **constants}, places=places, tables=tables, form=form)
+        CallPlan(
+            inputs=inputs,
+            constants={**plain, **constants},
+            places=places,
+            lengths=lengths,
+            documents=documents,
+            tables=tables,
+            form=form,
+        )
         for form in _forms(tables)
     ]
     for name in masks:
@@ -245,6 +261,13 @@ def _counted(positions: range, x: Any) -> Any:
     import torch
 
     return torch.tensor(positions, device=x.device).expand(x.shape[0], -1)
+
+
+def _full(x: Any, shape: tuple[int, ...], value: int) -> Any:
+    """The same whole number everywhere."""
+    import torch
+
+    return torch.full(shape, value, dtype=torch.long, device=x.device)
 
 
 @contextlib.contextmanager

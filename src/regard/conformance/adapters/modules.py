@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from regard.conformance.adapters.calling import (
+    FIRST_DOCUMENT,
     CallPlan,
     MaskForm,
     find_causal_mask,
@@ -37,6 +38,7 @@ _PAIRS = 64
 _MOST_ROWS = 512
 # Lengths that are multiples of what windows, buckets and images insist on.
 _MULTIPLES = (16, 64, 49, 196)
+_TORCHS_MASK = "key_padding_mask"
 # What caches without tokens are, where no class says it.
 _UNFILLED: tuple[Any, ...] = (None, [None, None], {}, [])
 _PACKINGS: tuple[Packing, ...] = ("parts", "heads", "numbers")
@@ -105,6 +107,10 @@ class ModuleLayer(TorchLayer):
         capabilities = self.accepted_options(set(self.names) & {"positions"}) if not self.plan.tables else set()
         capabilities |= {"mask"} if self.mask_form is not None else set()
         capabilities |= {"weights"} if self.has_weights else set()
+        if "lengths" in self.names and self._ends_at_lengths():
+            capabilities.add("lengths")
+        if "documents" in self.names and self._keeps_documents_apart():
+            capabilities.add("documents")
         if "cache" in self.names and self._has_cache():
             capabilities.add("cache")
         return capabilities
@@ -144,6 +150,8 @@ class ModuleLayer(TorchLayer):
     def _given(self, x: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options under the module's own names, the mask in the form that it wants."""
         given = {self.names[name]: value for name, value in options.items() if name != "mask"}
+        if "documents" in options:
+            given[self.names["documents"]] = options["documents"] + FIRST_DOCUMENT
         if "mask" in options and self.mask_form is not None:
             given[self.mask_form.name] = self.mask_form.of(options["mask"], x.shape[1], x.dtype)
         return given
@@ -216,6 +224,9 @@ class ModuleLayer(TorchLayer):
             self._note(
                 "called with", "the positions of the tokens, since forward requires them", ", ".join(plan.places)
             )
+        if plan.lengths or plan.documents:
+            how = "all tokens are real, and of one document, unless a law says otherwise; forward requires them"
+            self._note("called with", how, ", ".join((*plan.lengths, *plan.documents)))
         if plan.constants:
             listed = ", ".join(f"{name}={value}" for name, value in plan.constants.items())
             self._note("called with", "required by forward", listed)
@@ -314,7 +325,14 @@ class ModuleLayer(TorchLayer):
 
         self.mask_form = find_mask_form(output, self._tokens(), names, self.spec.mask)
         if self.mask_form is not None:
-            self._note("mask", "a token hidden by it changes no other output", str(self.mask_form))
+            how, kind = "a token hidden by it changes no other output", "found"
+            if (
+                self.spec.mask is None
+                and self.mask_form.meaning == "keep"
+                and self.mask_form.name.endswith(_TORCHS_MASK)
+            ):
+                how, kind = f"{how}; in torch, True in a {_TORCHS_MASK} is padding", "unusual"
+            self.findings += (LayerFinding(name="mask", value=str(self.mask_form), how=how, kind=kind),)
             return
         if self.spec.mask is not None or self.has_declared_spec:
             form = MaskForm(name=names[0], meaning=self.spec.mask or "keep", shape="rows")
@@ -401,6 +419,40 @@ class ModuleLayer(TorchLayer):
                 self._note(name, "each head's outputs are weighted means of its values", value)
         if packing not in (None, "parts"):
             self._note("packing", "the outputs are weighted means of values cut this way", f"by {packing}")
+
+    def _keeps_documents_apart(self) -> bool:
+        """True if some output of a second document changes with a token of the first only while they are one."""
+        x = sample(2, _LENGTH, self.spec.width).astype(np.float32)
+        moved, documents = x.copy(), np.tile(np.arange(_LENGTH) // 3, (2, 1))
+        moved[:, :3] += 1.5
+
+        def are_apart() -> bool:
+            one, two = (
+                (self.call(x, documents=each) != self.call(moved, documents=each))[:, 3:].any(axis=-1)
+                for each in (0 * documents, documents)
+            )
+            return bool((one & ~two).any())
+
+        found = bool(returned_or_error(are_apart)[0])
+        if found:
+            self._note("documents", "they separate packed documents", self.names["documents"])
+        return found
+
+    def _ends_at_lengths(self) -> bool:
+        """True if in a row alone, tokens behind its length change none of its outputs, and others do."""
+        x = sample(1, _LENGTH, self.spec.width).astype(np.float32)
+        hidden, shown, length = x.copy(), x.copy(), np.array([_LENGTH - 2])
+        hidden[:, -2:] += 1.5
+        shown[:, 0] += 1.5
+
+        def ends() -> bool:
+            y, same, moved = (self.call(each, lengths=length)[:, : _LENGTH - 2] for each in (x, hidden, shown))
+            return distance(y, same) <= 1e-5 < distance(y, moved)
+
+        found = bool(returned_or_error(ends)[0])
+        if found:
+            self._note("lengths", "tokens behind it change no output before it", self.names["lengths"])
+        return found
 
     def _has_cache(self) -> bool:
         """True if a second step differs from a call without the first, and neither raises an error.

@@ -125,7 +125,7 @@ def _torch_subject(
 ) -> Subject | None:
     import torch
 
-    from regard.conformance.adapters import modules, start_positions, torch_layers
+    from regard.conformance.adapters import modules, resetting, start_positions, torch_layers
 
     is_flex = getattr(target, "__name__", "") == "flex_attention" and "torch" in getattr(target, "__module__", "")
     if is_flex or target is torch.nn.functional.scaled_dot_product_attention:
@@ -146,8 +146,11 @@ def _torch_subject(
         subject = function_subject(target.forward, found, name, {"torch": TorchArrays})
         subject.findings = (*used, *subject.findings)
         return subject
-    is_stateful = start_positions.has_buffers_of_tokens(target)
-    kind = start_positions.StartPositionLayer if is_stateful else modules.ModuleLayer
+    kind = modules.ModuleLayer
+    if start_positions.has_buffers_of_tokens(target):
+        kind = start_positions.StartPositionLayer
+    elif resetting.has_reset(target):
+        kind = resetting.ResettingLayer
     return kind(target, spec, name=name, redraw=redraw, arguments=arguments)
 
 

@@ -131,7 +131,7 @@ def _named(name: str, dead: np.ndarray) -> Diagnosis:
 class _ValuesFromKeys(ReferenceLayer):
     """In place of a gradient, how far the output moves with the whole matrix: only whether it does counts."""
 
-    capabilities = ReferenceLayer.capabilities | {"parameters"}
+    capabilities = ReferenceLayer.capabilities | {"parameters", "gradient"}
 
     def parameters(self) -> dict[str, LayerParameter]:
         return {name: LayerParameter(values=each, kind="matrix", module=name) for name, each in self.matrices.items()}
@@ -157,7 +157,7 @@ LAW = Law(
     statement="every parameter of the layer changes some output",
     family="projection",
     rank=160,
-    needs=("parameters",),
+    needs=("parameters", "gradient"),
     applies=lambda spec: None if spec.depth == 1 else f"of {spec.depth} layers, some may be switched off",
     compare=_compare,
     broken_example=lambda: _ValuesFromKeys(Spec(causal=True, dtype="float64"), name="values by the key matrix"),
