@@ -37,8 +37,9 @@ class CallPlan:
 
     `inputs` are the arguments that get the tokens, `constants` what else each call gets, `places` those that get the
     positions of the tokens, `lengths` the number of tokens of each row, `documents` one number for all tokens, `tables`
-    those that get rotary tables for the length of the input, in one form. `embedding` is the submodule that embeds
-    token ids: its output is replaced by the tokens. `axes` are those that the
+    those that get rotary tables for the length of the input, in one form. A context of another width, `context_width`,
+    is the tokens times a fixed matrix. `embedding` is the submodule that embeds token ids: its output is replaced by
+    the tokens. `axes` are those that the
     module wants. `mask` is for a module that cannot do without one: it is given whenever no other mask is.
     """
 
@@ -49,6 +50,7 @@ class CallPlan:
     documents: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     form: RotaryForm | None = None
+    context_width: int | None = None
     embedding: str | None = None
     targets: str | None = None
     axes: "Axes" = "batch position width"
@@ -70,7 +72,8 @@ class CallPlan:
         if self.mask is not None and self.mask.name not in given:
             options[self.mask.name] = self.mask.hiding_nothing(x, start)
         if self.embedding is None:
-            return module(tokens, **dict.fromkeys(self.inputs[1:], tokens), **options)
+            context = tokens if self.context_width is None else _widened(tokens, self.context_width)
+            return module(tokens, **dict.fromkeys(self.inputs[1:], context), **options)
         import torch
 
         ids = torch.zeros(tokens.shape[:2], dtype=torch.long, device=x.device)
@@ -209,6 +212,9 @@ def _plans(module: Any, constants: Mapping[str, Any]) -> Iterator[CallPlan]:
     contexts = [name for name in _parameters(module) if name.lower() in _CONTEXTS and name not in inputs]
     # Some layers of cross-attention have a default for their context, and refuse it.
     plans += [replace(plan, inputs=(*inputs, contexts[0])) for plan in plans if contexts]
+    plans += [
+        replace(plan, context_width=width) for plan in plans if len(plan.inputs) == 2 for width in _widths(module)
+    ]
     embeddings = _embeddings(module)
     for plan in plans:
         if inputs[0].lower() not in _TOKENS or not embeddings:
@@ -217,6 +223,21 @@ def _plans(module: Any, constants: Mapping[str, Any]) -> Iterator[CallPlan]:
             yield replace(plan, embedding=name)
             for target in (each for each in _TARGETS if each in _parameters(module)):
                 yield replace(plan, embedding=name, targets=target)
+
+
+def _widths(module: Any) -> list[int]:
+    """The widths of what the module's matrices take."""
+    found = (getattr(part, "in_features", None) for part in module.children())
+    return sorted({width for width in found if isinstance(width, int)})
+
+
+def _widened(tokens: Any, width: int) -> Any:
+    """The tokens in another width, by a fixed matrix."""
+    import torch
+
+    generator = torch.Generator().manual_seed(width)
+    matrix = torch.randn(tokens.shape[-1], width, generator=generator, dtype=torch.float64)
+    return tokens @ (matrix / tokens.shape[-1] ** 0.5).to(device=tokens.device, dtype=tokens.dtype)
 
 
 def _embeddings(module: Any) -> list[str]:

@@ -1,6 +1,7 @@
 """Functions as subjects: layers f(x), and bare attention f(queries, keys, values) between fixed random projections."""
 
 import copy
+import functools
 import importlib
 import inspect
 import itertools
@@ -13,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from regard.conformance.adapters.arrays import Arrays, JaxArrays, NumpyArrays, TorchArrays
-from regard.conformance.adapters.construction import HEADS, chosen_value
+from regard.conformance.adapters.construction import HEADS, WIDTH, chosen_value
 from regard.conformance.adapters.layers import (
     Layer,
     first_output,
@@ -32,6 +33,8 @@ from regard.core.errors import InputError
 
 # Widths to try on a function of tokens, whose signature does not say which it takes.
 _WIDTHS = (64, 16, 128, 8, 256, 512, 768)
+# What functions call the parameters that they are given first.
+_PARAMETERS = ("params", "parameters", "weights", "p")
 # The size of the matrices that a function is given.
 _STD = 0.12
 # The size of queries and keys at which the logits of a softmax are far from small, and what is no feature but rounding.
@@ -49,6 +52,7 @@ def function_subject(
     function: Callable[..., Any], spec: Spec, name: str, frameworks: Mapping[str, type[Arrays]] = FRAMEWORKS
 ) -> Subject:
     """A function of numpy's arrays if it takes and returns those, else of a framework that is imported."""
+    function, made = _with_parameters(function, spec)
     names = parameter_names(function)
     is_bare = (is_bare_attention(names) and not any(map(part_named, names[3:]))) or names[:1] == ("qkv",)
     make = _bare_attention if is_bare else _function_of_tokens
@@ -56,7 +60,9 @@ def function_subject(
     for package, kind in frameworks.items():
         if package in sys.modules:
             try:
-                return make(function, spec, name=name, arrays=kind(spec.dtype, spec.device))
+                subject = make(function, spec, name=name, arrays=kind(spec.dtype, spec.device))
+                subject.findings = (*made, *subject.findings)
+                return subject
             except _CannotCall as error:
                 errors.append(f"{package}: {error}")
     shape = "[batch, head, position, width]" if is_bare else f"[batch, position, {spec.width}]"
@@ -64,6 +70,30 @@ def function_subject(
         f"{name} does not take an array {shape} and return one. {'; '.join(errors)}. "
         "Declare its width in the spec, or wrap it in a function that does."
     )
+
+
+def _with_parameters(function: Callable[..., Any], spec: Spec) -> tuple[Callable[..., Any], tuple[LayerFinding, ...]]:
+    """f(params, x) as f(x), with what a function of the same module makes of a key and sizes, chosen by their names."""
+    first = _required(function)[:1]
+    around = getattr(function, "__globals__", {})
+    makers = [each for name, each in around.items() if name.startswith("init") and inspect.isfunction(each)]
+    for make in makers if first and first[0].lower() in _PARAMETERS else ():
+        sizes = {each: _chosen_for(each, spec) for each in _required(make)}
+        made, error = returned_or_error(lambda make=make, sizes=sizes: make(**sizes))
+        if error is None:
+            shown = ", ".join(f"{each}={value}" for each, value in sizes.items() if isinstance(value, int | float))
+            finding = LayerFinding(name=first[0], value=f"{make.__name__}({shown})", how="a function of its module")
+            return functools.partial(function, made), (finding,)
+    return function, ()
+
+
+def _chosen_for(name: str, spec: Spec) -> Any:
+    """A key for random numbers, a size of the spec, or what the name says."""
+    if name.lower() in ("key", "rng", "rng_key", "prng_key", "seed"):
+        jax = sys.modules.get("jax")
+        return 0 if jax is None or name == "seed" else jax.random.PRNGKey(0)
+    sizes = {**dict.fromkeys(WIDTH, spec.width), **dict.fromkeys(HEADS, spec.num_heads)}
+    return sizes.get(name.lower(), chosen_value(name))
 
 
 def arrays_taken(spec: Spec, outputs: Callable[[Arrays, Any], Any], complaint: str) -> Arrays:
