@@ -43,6 +43,7 @@ TINY: dict[str, Any] = {
 # own. A class that does not build with these values has its defaults.
 SMALL: dict[str, Any] = {
     "head_dim": 8,
+    "d_head": 8,
     "global_head_dim": 8,
     # Embeddings for each layer are made from token ids.
     "hidden_size_per_layer_input": 0,
@@ -236,8 +237,8 @@ def _is_causal(model: Any, config: Any) -> bool | None:
     name = type(model).__name__
     if config.model_type in ("xlm", "flaubert"):
         return bool(config.causal)
-    if config.model_type == "prophetnet":
-        # It predicts several tokens ahead, which no causal mask describes.
+    if config.model_type in ("prophetnet", "xlnet"):
+        # One predicts several tokens ahead, and the other in an order that its caller gives: no causal mask.
         return None
     if config.model_type in _ENCODERS:
         return bool(getattr(config, "is_decoder", False)) and "Encoder" not in name
