@@ -41,7 +41,7 @@ class Cached(Attention):
 
 
 class InList(Cached):
-    start = None
+    start: int | None = None
 
     def forward(self, x, cache=None):
         past = None if cache is None or cache[0] is None else cache
@@ -137,7 +137,8 @@ class ByLength(Attention):
 )
 def test_lengths_are_understood_and_judged(change, words):
     module = ByLength()
-    vars(module).update(change)
+    for name, value in change.items():
+        setattr(module, name, value)
     subject, findings = checked(module, **OPEN)
     assert facts(findings)["lengths"] == "valid_lens"
     found = broken(subject, "LENGTHS").get("LENGTHS", "")
