@@ -79,3 +79,15 @@ def test_where_nothing_is_declared_an_unused_parameter_is_a_finding():
     assert [each.kind for each in findings if "for_another_mode" in each.how] == ["unusual"]
     assert not broken(subject, "USED")
     assert "USED" in broken(checked(WithMore(), causal=True, positions="none")[0], "USED")
+
+
+def test_what_waits_for_an_argument_that_nobody_gives_may_be_unused():
+    class WithContext(Attention):
+        def __init__(self):
+            super().__init__()
+            self.of_context = nn.Linear(48, 48)
+
+        def forward(self, x, context=None):
+            return super().forward(x if context is None else x + self.of_context(context))
+
+    assert not broken(checked(WithContext(), causal=True, positions="none")[0], "USED")

@@ -159,6 +159,11 @@ def required_names(module: Any) -> list[str]:
     return [each.name for each in found[1 if is_first else 0 :] if each.default is inspect.Parameter.empty]
 
 
+def optional_names(module: Any) -> set[str]:
+    """The arguments that `forward` takes for None if they are not given."""
+    return {name for name, each in _parameters(module).items() if each.default is None}
+
+
 def start_name(module: Any) -> str | None:
     """What `forward` calls the number of tokens before those that it is given, None if it does not ask for it."""
     return next((name for name in _parameters(module) if name.lower() in _STARTS), None)

@@ -18,7 +18,7 @@ _OPTIONS = {
         "input_mask valid_mask".split()
     ),
     "lengths": tuple(
-        "lengths valid_lens valid_lengths valid_len lens seq_lens seq_lengths seq_len src_lengths input_lengths x_lens "
+        "lengths valid_lens valid_lengths valid_len lens seq_lens seq_lengths src_lengths input_lengths x_lens "
         "key_lengths sequence_lengths".split()
     ),
     "documents": ("segment_ids", "document_ids", "doc_ids", "seq_ids", "sequence_ids", "segments"),

@@ -17,6 +17,7 @@ from regard.conformance.adapters.calling import (
     find_mask_form,
     find_plan,
     mask_names,
+    optional_names,
     required_names,
 )
 from regard.conformance.adapters.construction import annotated_class, build
@@ -114,6 +115,11 @@ class ModuleLayer(TorchLayer):
         if "cache" in self.names and self._has_cache():
             capabilities.add("cache")
         return capabilities
+
+    def is_given_all(self) -> bool:
+        """True unless an argument that is None, such as a context, is not understood."""
+        known = {*self.plan.inputs, *self.plan.constants, *self.names.values(), *mask_names(self.module)}
+        return optional_names(self.module) <= known
 
     def projections(self) -> Projections:
         """The matrices, cut as was found."""

@@ -46,7 +46,7 @@ class TorchLayer(Layer):
             redraw_weights(own)
         self.module = own.to(device=self.spec.device, dtype=getattr(torch, self.spec.dtype)).eval()
         self.prepare()
-        self.set_capabilities({"parameters", *self.own_capabilities()})
+        self.set_capabilities(self.own_capabilities() | ({"parameters"} if self.is_given_all() else set()))
 
     def prepare(self) -> None:
         """Called before the capabilities are asked for: what the class finds out about its module."""
@@ -55,6 +55,10 @@ class TorchLayer(Layer):
         """What the class can do beyond what every torch layer can."""
         named = {"mask", "positions"} & set(parameter_names(self.forward))
         return named | ({"weights"} if find_projections(self.module, self.spec) is not None else set())
+
+    def is_given_all(self) -> bool:
+        """True if calls give the module all that it takes, so that none of its parameters waits for something else."""
+        return True
 
     def projections(self) -> Projections:
         """The matrices, where they have the usual names."""
