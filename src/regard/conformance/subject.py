@@ -31,7 +31,7 @@ CAPABILITIES: Mapping[str, tuple[str, str]] = {
     "gradient": ("gradients", "the layer has no gradients"),
     "parameters": (
         "parameters that can be changed",
-        "the layer has no parameters to change, or leaves some unused and declares nothing",
+        "the layer has none or too many, or leaves some unused and declares nothing",
     ),
     "paths": ("several code paths", "the layer has only one code path"),
     "native": ("arrays of a framework", "needs the framework's own arrays"),

@@ -22,6 +22,8 @@ from regard.conformance.subject import LayerParameter, Projections, Spec
 
 # For a fan-in of 32; wider layers get smaller weights, so that the size of outputs stays.
 _STD, _FAN_IN, _LARGEST = 0.12, 32, 0.2
+# Copies of more parameters than these take too long.
+_MOST_PARAMETERS = 2**22
 # Memory that was never written to often holds such numbers.
 _UNINITIALISED = 1e6
 # Modules with static methods on their instances can be copied too.
@@ -46,7 +48,9 @@ class TorchLayer(Layer):
             redraw_weights(own)
         self.module = own.to(device=self.spec.device, dtype=getattr(torch, self.spec.dtype)).eval()
         self.prepare()
-        self.set_capabilities(self.own_capabilities() | ({"parameters"} if self.is_given_all() else set()))
+        num_parameters = sum(each.numel() for each in self.module.parameters())
+        can_change = num_parameters <= _MOST_PARAMETERS and self.is_given_all()
+        self.set_capabilities(self.own_capabilities() | ({"parameters"} if can_change else set()))
 
     def prepare(self) -> None:
         """Called before the capabilities are asked for: what the class finds out about its module."""
