@@ -99,6 +99,7 @@ VARIANTS: tuple[dict[str, Any], ...] = (
         "num_hidden_layers": 3,
         "layer_types": ["linear_attention", "linear_attention", "hybrid"],
     },
+    {"num_key_value_heads": 2, "input_embedding_size": 32, "default_language": "en_XX"},
 )
 # Parts of the names of modules and kinds of layers that carry a state from token to token.
 _RECURRENT = """
