@@ -4,6 +4,7 @@ Positions, windows, groups, softcaps, scales, widths, precisions and seeds are d
 """
 
 import argparse
+import math
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
@@ -58,20 +59,23 @@ def main() -> None:
     parser.add_argument("--number", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="stop after so many minutes")
     chosen = parser.parse_args()
-    alarms, laws, seconds = 0, Counter(), 0.0
+    number, alarms, laws, seconds = 0, 0, Counter(), 0.0
+    end = time.perf_counter() + 60 * chosen.minutes
     with ProcessPoolExecutor(chosen.jobs, mp_context=get_context("spawn")) as pool:
         seeds = range(chosen.first, chosen.first + chosen.number)
         for seed, failures, taken in pool.map(judge, seeds, chunksize=4):
-            seconds += taken
+            number, seconds = number + 1, seconds + taken
             alarms += bool(failures)
             laws.update(failure.split()[0] for failure in failures)
             if failures:
                 print(f"{seed}: {drawn_spec(seed).non_defaults()}", *failures, sep="\n  ", flush=True)
+            if time.perf_counter() > end:
+                pool.shutdown(wait=False, cancel_futures=True)
+                break
     found = ", ".join(f"{law} {count}" for law, count in laws.most_common()) or "none"
-    print(
-        f"{alarms} of {chosen.number} correct layers refuted ({found}); {seconds / chosen.number:.1f} s CPU per layer"
-    )
+    print(f"{alarms} of {number} correct layers refuted ({found}); {seconds / max(number, 1):.1f} s CPU per layer")
 
 
 if __name__ == "__main__":

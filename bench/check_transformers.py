@@ -38,8 +38,8 @@ _STRIDED = """
     Mixtral NemotronH Olmoe Qwen2Moe Qwen3Moe Qwen3Next Qwen3_5Moe SolarOpen
 """.split()
 _LEAKING = """
-    Afmoe BigBird BioGpt Camembert Data2VecText Electra Ernie Falcon GptOss MegatronBert OPT RoCBert Roberta
-    RobertaPreLayerNorm XGLM XLMRoberta XLMRobertaXL
+    Afmoe BigBird BioGpt Camembert Data2VecText Electra Ernie Falcon GptOss MegatronBert OPT RemBert RoCBert Roberta
+    RobertaPreLayerNorm XGLM XLMRoberta XLMRobertaXL Xmod
 """.split()
 _OTHERS = {
     "BertLMHeadModel": {"PACK": _LEAKS},

@@ -16,7 +16,7 @@ from regard.conformance.subject import Projections, Spec
 __all__ = ["LAYERS", "Kind", "build", "source"]
 
 FOLDER = Path(__file__).parent / "layers"
-ALWAYS = {"weights", "gradient", "native", "float64"}
+ALWAYS = {"weights", "gradient", "parameters", "native", "float64"}
 
 
 @dataclass(frozen=True, kw_only=True)

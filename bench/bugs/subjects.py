@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.conformance.subject import Projections, Spec, Subject
+from regard.conformance.adapters.torch_parameters import parameter_gradients, parameters_of, set_parameters
+from regard.conformance.subject import LayerParameter, Projections, Spec, Subject
 
 __all__ = ["BLACK_BOX_LACKS", "LayerSubject", "as_array"]
 
@@ -86,6 +87,24 @@ class LayerSubject(Subject):
         (self.call_native(leaf, **options) * self.native(direction)).sum().backward()
         assert leaf.grad is not None
         return self.numpy(leaf.grad)
+
+    def parameters(self) -> dict[str, LayerParameter]:
+        """Numbers by name, whatever they mean."""
+        return parameters_of(self.module)
+
+    def parameter_gradients(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> dict[str, np.ndarray]:
+        """By autograd."""
+        tokens = self.native(x)
+        return parameter_gradients(
+            self.module, self.parameters(), lambda: self.call_native(tokens, **options), self.native(direction)
+        )
+
+    def with_parameters(self, values: Mapping[str, np.ndarray]) -> "LayerSubject":
+        """The same layer with other numbers."""
+        other = copy.copy(self)
+        other.module = copy.deepcopy(self.module)
+        set_parameters(other.module, values)
+        return other
 
     def paths(self) -> Mapping[str, Callable[..., np.ndarray]]:
         """The other implementations that the layer offers."""

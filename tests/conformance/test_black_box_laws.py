@@ -205,3 +205,23 @@ def test_half_precision_layers_are_refuted_too():
         for dtype in ("float16", "bfloat16"):
             spec = replace(law.broken_example().spec, dtype=dtype)
             assert judge(law, broken(spec)).outcome == "refuted", (name, dtype)
+
+
+class GivesUpOnHiddenBlocks(ReferenceLayer):
+    """One path divides by the total of the last four keys."""
+
+    capabilities = ReferenceLayer.capabilities | {"paths"}
+
+    def paths(self):
+        return {"blocks": self._by_blocks}
+
+    def _by_blocks(self, x, mask=None):
+        y = self.call(x, mask=mask)
+        if mask is not None:
+            y[~mask[:, -4:].any(axis=1)] = np.nan
+        return y
+
+
+def test_paths_are_compared_where_padding_fills_a_block():
+    verdict = judge(LAWS["PATH"], GivesUpOnHiddenBlocks(PLAIN))
+    assert "padding right" in (verdict.counterexample or "")

@@ -15,7 +15,7 @@ from regard.conformance.mutations import Mutation, Scenario, all_mutations
 from regard.conformance.mutations.calls import chunks_of, decoded
 from regard.conformance.oracle import AttentionInputs, Oracle, undeclared
 from regard.conformance.probing import decode, real_positions
-from regard.conformance.size_diagnosis import diagnose_size
+from regard.conformance.size_diagnosis import diagnose_size, is_wrong_when_short
 from regard.conformance.subject import Spec, Subject
 from regard.conformance.verdict import Diagnosis
 from regard.positions.alibi import alibi_slopes
@@ -58,8 +58,12 @@ def diagnose(law: Law, trial: LawTrial, comparison: Comparison) -> tuple[Diagnos
     if law.shrinks_itself:
         return tuple(dict.fromkeys([*comparison.suggests, *law.usual_bugs]))[:_MOST_BUGS]
     if trial.size.block is not None:
-        found = _quietly(lambda: list(diagnose_size(law, trial, _oracle(trial.subject))), [])
-        return tuple(dict.fromkeys([*found, *law.usual_bugs]))[:_MOST_BUGS]
+        oracle = _oracle(trial.subject)
+        short = replace(trial, size=law.size_for(trial.spec))
+        if oracle is None or not _quietly(lambda: is_wrong_when_short(short, oracle), False):
+            found = _quietly(lambda: list(diagnose_size(law, trial, oracle)), [])
+            return tuple(dict.fromkeys([*found, *law.usual_bugs]))[:_MOST_BUGS]
+        trial = short
     signs = _quietly(lambda: _signs(law, trial, comparison), [])
     if law.diagnosed_by == "suspects":
         return tuple(dict.fromkeys([*signs, *law.usual_bugs]))[:_MOST_BUGS]

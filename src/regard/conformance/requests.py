@@ -167,6 +167,7 @@ def _probed(subject: Subject, *, is_whole: bool) -> tuple[Subject, tuple[LayerFi
     findings = tuple(each for each in found.findings if _is_telling(each, names, other.spec))
     if not is_whole:
         return other, findings
+    findings += _unused(other)
     dropped = _uncovered(other)
     if not dropped:
         return other, findings
@@ -207,6 +208,18 @@ def _uncovered(subject: Subject) -> frozenset[str]:
         dropped |= {capability} & subject.capabilities
         trial.capabilities = subject.capabilities - dropped
     return dropped
+
+
+def _unused(subject: Subject) -> tuple[LayerFinding, ...]:
+    """The parameters that change nothing: they may be for something that nobody declares, so no law is broken."""
+    from regard.conformance import all_laws
+    from regard.conformance.judging import judge
+
+    verdict = judge(all_laws()["USED"], subject)
+    if verdict.outcome != "refuted":
+        return ()
+    subject.capabilities -= {"parameters"}
+    return (LayerFinding(name="unused", how=verdict.reason or "", kind="unusual"),)
 
 
 def is_open(spec: Spec) -> bool:

@@ -41,6 +41,13 @@ def diagnose_size(law: Law, trial: LawTrial, oracle: Oracle | None) -> Iterator[
         yield Diagnosis("batch", f"row {size.batch - 1} and later rows of {padded}batches are wrong")
 
 
+def is_wrong_when_short(trial: LawTrial, oracle: Oracle) -> bool:
+    """True if the layer leaves the oracle in short inputs already, so that no size explains the failure."""
+    x = trial.inputs()
+    found, wanted = trial.call(x), oracle.output(AttentionInputs.of(x))
+    return distance(found, wanted) > trial.work_tolerance(wanted, _largest_logit(oracle, x))
+
+
 def _of_block(length: int) -> str:
     """The round number near which something goes wrong, if there is one."""
     size = next((near for near in (length - 1, length, length - 2) if near % _ROUND == 0), None)

@@ -20,6 +20,7 @@ _NO_OPERATION = "the cache does not have this operation"
 # Capabilities by name: what a layer with it has, and why a law that needs it is skipped without it.
 CAPABILITIES: Mapping[str, tuple[str, str]] = {
     "mask": ("a padding mask", "the layer takes no padding mask"),
+    "lengths": ("lengths of rows", "the layer takes no lengths"),
     "positions": ("given positions", "the layer takes no positions"),
     "documents": ("packed documents", "needs packed-document masks"),
     "cache": ("a cache", "the layer has no cache"),
@@ -28,6 +29,10 @@ CAPABILITIES: Mapping[str, tuple[str, str]] = {
     "placed": ("a q,k,v function with positions", "needs a bare q,k,v function that takes positions"),
     "returned": ("returned attention weights", "the layer does not return its weights"),
     "gradient": ("gradients", "the layer has no gradients"),
+    "parameters": (
+        "parameters that can be changed",
+        "the layer has none or too many, or leaves some unused and declares nothing",
+    ),
     "paths": ("several code paths", "the layer has only one code path"),
     "native": ("arrays of a framework", "needs the framework's own arrays"),
     "float64": ("a float64 version", "the layer does not work in float64"),
@@ -321,6 +326,19 @@ def random_matrices(spec: Spec, dtype: np.dtype, seed: int = 0) -> dict[str, Any
 
 
 @dataclass(frozen=True, kw_only=True)
+class LayerParameter:
+    """Numbers that a layer learns, whatever they mean.
+
+    Every row and column of the matrix of a linear map is expected to matter, and every number of its bias or of
+    another vector; of a norm's gain and of anything else, say a table, only the whole. `module` names its owner.
+    """
+
+    values: np.ndarray
+    kind: Literal["matrix", "vector", "gain", "other"]
+    module: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class KernelTraits:
     """What a kernel declares besides its spec; docs/kernels.md explains each."""
 
@@ -411,8 +429,8 @@ class Subject:
         """The output [batch, position, anything] for an array [batch, position, width].
 
         Options by capability: "mask" [batch, position], True for a real token, whatever the layer uses inside;
-        "positions" [batch, position], with "axes" [axis, batch, position]; "documents" [batch, position], the number of
-        each token's packed document.
+        "lengths" [batch], the number of real tokens at the beginning of each row; "positions" [batch, position], with
+        "axes" [axis, batch, position]; "documents" [batch, position], the number of each token's packed document.
         """
         raise NotImplementedError("A subject needs `call(x)`.")
 
@@ -487,12 +505,30 @@ class Subject:
         """
         raise NotImplementedError
 
+    def heads_after(self, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
+        """core: the three arrays as they are after such a call."""
+        heads = tuple(each.copy() for each in (q, k, v))
+        self.core(*heads)
+        return heads
+
     def call_with_weights(self, x: np.ndarray, **options: Any) -> tuple[np.ndarray, np.ndarray]:
         """returned: the output, and the attention weights [batch, head, query, key] that the layer returns."""
         raise NotImplementedError
 
     def gradient(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> np.ndarray:
         """gradient: ∂⟨direction, f(x)⟩/∂x by the framework."""
+        raise NotImplementedError
+
+    def parameters(self) -> Mapping[str, LayerParameter]:
+        """parameters: those that are learned, by name, without embeddings of token ids or positions."""
+        raise NotImplementedError
+
+    def parameter_gradients(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> Mapping[str, np.ndarray]:
+        """parameters: ∂⟨direction, f(x)⟩/∂p by name."""
+        raise NotImplementedError
+
+    def with_parameters(self, values: Mapping[str, np.ndarray]) -> "Subject":
+        """parameters: the same layer with other numbers in some of them."""
         raise NotImplementedError
 
     def paths(self) -> Mapping[str, Callable[..., np.ndarray]]:

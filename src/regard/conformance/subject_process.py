@@ -18,7 +18,16 @@ from typing import Any, Literal, NoReturn, get_args
 
 import numpy as np
 
-from regard.conformance.subject import CacheLimits, FindingKind, KernelTraits, LayerFinding, Projections, Spec, Subject
+from regard.conformance.subject import (
+    CacheLimits,
+    FindingKind,
+    KernelTraits,
+    LayerFinding,
+    LayerParameter,
+    Projections,
+    Spec,
+    Subject,
+)
 from regard.conformance.value_messages import BadMessage, MessageSocket
 from regard.conformance.verdict import LayerError, code_place, error_text
 from regard.core.errors import InputError, RegardError
@@ -248,6 +257,10 @@ class RemoteSubject(Subject):
         """The output of attention itself."""
         return self._array("core", q, k, v, **options)
 
+    def heads_after(self, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Copies of the three arrays."""
+        return tuple(map(_checked, self._ask("heads_after", q, k, v)))
+
     def call_with_weights(self, x: np.ndarray, **options: Any) -> tuple[np.ndarray, np.ndarray]:
         """The output and the weights."""
         y, weights = self._ask("call_with_weights", x, **options)
@@ -256,6 +269,22 @@ class RemoteSubject(Subject):
     def gradient(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> np.ndarray:
         """The gradient."""
         return self._array("gradient", x, direction, **options)
+
+    def parameters(self) -> Mapping[str, LayerParameter]:
+        """Copies of the parameters."""
+        return self._ask("parameters")
+
+    def parameter_gradients(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> Mapping[str, np.ndarray]:
+        """The gradients by name."""
+        return {
+            name: _checked(each) for name, each in self._ask("parameter_gradients", x, direction, **options).items()
+        }
+
+    def with_parameters(self, values: Mapping[str, np.ndarray]) -> Subject:
+        """The layer there with other numbers; what it is meant to be stays ours to say."""
+        other = self._ask("with_parameters", values)
+        other.spec, other.capabilities = self.spec, self.capabilities & other.capabilities
+        return other
 
     def paths(self) -> Mapping[str, Callable[..., np.ndarray]]:
         """Functions that call the paths there."""

@@ -16,14 +16,14 @@ import numpy as np
 
 from regard.conformance.homework.corruption import Corpus
 from regard.conformance.law import dtype_of
-from regard.conformance.subject import Projections
+from regard.conformance.subject import LayerParameter, Projections
 from regard.core.errors import RegardError
 
 _SIZES = struct.Struct(">IQ")
 _LONGEST_TEXT = 2**24
 # An array may be spread over this many times the memory of its numbers.
 _WIDEST = 8
-_RECORDS = {kind.__name__: kind for kind in (Projections, Corpus)}
+_RECORDS = {kind.__name__: kind for kind in (Projections, LayerParameter, Corpus)}
 # Turns a value that cannot be copied into JSON, and a JSON object back.
 Refer = Callable[[Any], Any]
 Resolve = Callable[[Mapping[str, Any]], Any]
@@ -89,7 +89,7 @@ def _encoded(value: Any, content: bytearray, refer: Refer) -> Any:
             return {"ellipsis": True}
         case Mapping():
             return {"mapping": [[inside(name), inside(part)] for name, part in value.items()]}
-        case Projections() | Corpus():
+        case Projections() | LayerParameter() | Corpus():
             parts = {field.name: inside(getattr(value, field.name)) for field in fields(value)}
             return {"record": type(value).__name__, "fields": parts}
     return refer(value)

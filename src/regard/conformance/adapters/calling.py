@@ -27,6 +27,8 @@ _ROTARY = """
 _COS, _SIN = ("cos", "cos_cached", "freqs_cos", "rope_cos"), ("sin", "sin_cached", "freqs_sin", "rope_sin")
 RotaryForm = Literal["complex", "stacked", "angles", "angles twice", "halves", "twice", "one row", "pair"]
 _BASE = 10_000.0
+# The number of the first packed document: zero is often padding.
+FIRST_DOCUMENT = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,33 +36,44 @@ class CallPlan:
     """One way to call a module.
 
     `inputs` are the arguments that get the tokens, `constants` what else each call gets, `places` those that get the
-    positions of the tokens, `tables` those that get rotary tables for the length of the input, in one form.
-    `embedding` is the submodule that embeds token ids: its output is replaced by the tokens. `axes` are those that the
+    positions of the tokens, `lengths` the number of tokens of each row, `documents` one number for all tokens, `tables`
+    those that get rotary tables for the length of the input, in one form. A context of another width, `context_width`,
+    is the tokens times a fixed matrix. `embedding` is the submodule that embeds token ids: its output is replaced by
+    the tokens. `axes` are those that the
     module wants. `mask` is for a module that cannot do without one: it is given whenever no other mask is.
     """
 
     inputs: tuple[str, ...]
     constants: Mapping[str, Any] = field(default_factory=dict)
     places: tuple[str, ...] = ()
+    lengths: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     form: RotaryForm | None = None
+    context_width: int | None = None
     embedding: str | None = None
     targets: str | None = None
     axes: "Axes" = "batch position width"
     mask: "MaskForm | None" = None
 
-    def call(self, module: Any, x: Any, given: Mapping[str, Any], head_width: int) -> Any:
-        """What the module returns for x, rows before positions; `given` goes by the module's own names."""
+    def call(self, module: Any, x: Any, given: Mapping[str, Any], head_width: int, start: int = 0) -> Any:
+        """What the module returns for x, rows before positions; `given` goes by the module's own names.
+
+        `start` is the number of tokens before x, where `given` does not say it.
+        """
         tokens = _arranged(x, self.axes)
-        start = next((value for name, value in given.items() if name.lower() in _STARTS), 0)
+        start = next((value for name, value in given.items() if name.lower() in _STARTS), start)
         positions = range(start, start + x.shape[1])
         tables = {name: _table(name, self.form, x, positions, head_width) for name in self.tables}
         places = {name: _counted(positions, x) for name in self.places}
-        options = {**self.constants, **tables, **places, **given}
+        lengths = {name: _full(x, (x.shape[0],), start + x.shape[1]) for name in self.lengths}
+        documents = {name: _full(x, tuple(x.shape[:2]), FIRST_DOCUMENT) for name in self.documents}
+        options = {**self.constants, **tables, **places, **lengths, **documents, **given}
         if self.mask is not None and self.mask.name not in given:
             options[self.mask.name] = self.mask.hiding_nothing(x, start)
         if self.embedding is None:
-            return module(tokens, **dict.fromkeys(self.inputs[1:], tokens), **options)
+            context = tokens if self.context_width is None else _widened(tokens, self.context_width)
+            return module(tokens, **dict.fromkeys(self.inputs[1:], context), **options)
         import torch
 
         ids = torch.zeros(tokens.shape[:2], dtype=torch.long, device=x.device)
@@ -76,8 +89,12 @@ class CallPlan:
 
     def output(self, module: Any, x: Any, given: Mapping[str, Any], head_width: int) -> Any:
         """The output alone, rows before positions."""
-        found = output_for(self.call(module, x, given, head_width), _arranged(x, self.axes))
-        return found if self.axes == _USUAL_AXES else _restored(found, self.axes)
+        return self.output_among(self.call(module, x, given, head_width), x)
+
+    def output_among(self, found: Any, x: Any) -> Any:
+        """The output for x among what the module returns, rows before positions."""
+        y = output_for(found, _arranged(x, self.axes))
+        return y if self.axes == _USUAL_AXES else _restored(y, self.axes)
 
 
 # How modules want their axes; "one" is an axis of size one.
@@ -142,6 +159,11 @@ def required_names(module: Any) -> list[str]:
     return [each.name for each in found[1 if is_first else 0 :] if each.default is inspect.Parameter.empty]
 
 
+def optional_names(module: Any) -> set[str]:
+    """The arguments that `forward` takes for None if they are not given."""
+    return {name for name, each in _parameters(module).items() if each.default is None}
+
+
 def start_name(module: Any) -> str | None:
     """What `forward` calls the number of tokens before those that it is given, None if it does not ask for it."""
     return next((name for name in _parameters(module) if name.lower() in _STARTS), None)
@@ -173,11 +195,20 @@ def _plans(module: Any, constants: Mapping[str, Any]) -> Iterator[CallPlan]:
     inputs = token_inputs(module)
     needed = [name for name in required_names(module) if name not in (*inputs, *constants)]
     tables = tuple(name for name in needed if name.lower() in (*_ROTARY, *_COS, *_SIN))
-    places = names_of("positions", tuple(needed))
-    plain = {name: 0 if name.lower() in _STARTS else None for name in needed if name not in (*tables, *places)}
+    places, lengths, documents = (names_of(option, tuple(needed)) for option in ("positions", "lengths", "documents"))
+    known = (*tables, *places, *lengths, *documents)
+    plain = {name: 0 if name.lower() in _STARTS else None for name in needed if name not in known}
     masks = names_of("mask", tuple(plain))
     plans = [
-        CallPlan(inputs=inputs, constants={**plain, **constants}, places=places, tables=tables, form=form)
+        CallPlan(
+            inputs=inputs,
+            constants={**plain, **constants},
+            places=places,
+            lengths=lengths,
+            documents=documents,
+            tables=tables,
+            form=form,
+        )
         for form in _forms(tables)
     ]
     for name in masks:
@@ -186,6 +217,9 @@ def _plans(module: Any, constants: Mapping[str, Any]) -> Iterator[CallPlan]:
     contexts = [name for name in _parameters(module) if name.lower() in _CONTEXTS and name not in inputs]
     # Some layers of cross-attention have a default for their context, and refuse it.
     plans += [replace(plan, inputs=(*inputs, contexts[0])) for plan in plans if contexts]
+    plans += [
+        replace(plan, context_width=width) for plan in plans if len(plan.inputs) == 2 for width in _widths(module)
+    ]
     embeddings = _embeddings(module)
     for plan in plans:
         if inputs[0].lower() not in _TOKENS or not embeddings:
@@ -194,6 +228,21 @@ def _plans(module: Any, constants: Mapping[str, Any]) -> Iterator[CallPlan]:
             yield replace(plan, embedding=name)
             for target in (each for each in _TARGETS if each in _parameters(module)):
                 yield replace(plan, embedding=name, targets=target)
+
+
+def _widths(module: Any) -> list[int]:
+    """The widths of what the module's matrices take."""
+    found = (getattr(part, "in_features", None) for part in module.children())
+    return sorted({width for width in found if isinstance(width, int)})
+
+
+def _widened(tokens: Any, width: int) -> Any:
+    """The tokens in another width, by a fixed matrix."""
+    import torch
+
+    generator = torch.Generator().manual_seed(width)
+    matrix = torch.randn(tokens.shape[-1], width, generator=generator, dtype=torch.float64)
+    return tokens @ (matrix / tokens.shape[-1] ** 0.5).to(device=tokens.device, dtype=tokens.dtype)
 
 
 def _embeddings(module: Any) -> list[str]:
@@ -238,6 +287,13 @@ def _counted(positions: range, x: Any) -> Any:
     import torch
 
     return torch.tensor(positions, device=x.device).expand(x.shape[0], -1)
+
+
+def _full(x: Any, shape: tuple[int, ...], value: int) -> Any:
+    """The same whole number everywhere."""
+    import torch
+
+    return torch.full(shape, value, dtype=torch.long, device=x.device)
 
 
 @contextlib.contextmanager

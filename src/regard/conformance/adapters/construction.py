@@ -26,6 +26,7 @@ WIDTH = """
 HEADS = """
     num_heads n_heads n_head heads nhead h num_attention_heads nheads num_head n_attn_heads head_num attention_heads
     head_count number_of_heads n_local_heads num_q_heads num_query_heads n_q_heads nb_heads heads_num
+    query_heads q_heads
 """.split()
 KV_HEADS = """
     num_kv_heads n_kv_heads num_key_value_heads kv_heads n_kv_head num_kv_groups n_kv_groups num_query_groups kv_head
@@ -33,7 +34,8 @@ KV_HEADS = """
 """.split()
 HEAD_WIDTH = """
     head_dim dim_head d_head head_size d_k head_width d_kv attention_head_dim attention_head_size dim_per_head
-    head_features d_q d_v dim_heads dk dv size_per_head dim_key dim_value key_dim value_dim qk_dim
+    head_features d_q d_v dim_heads dk dv size_per_head dim_key dim_value key_dim value_dim qk_dim hidden_per_head
+    hidden_size_per_attention_head
 """.split()
 LENGTH = """
     block_size context_length max_seq_len max_len max_length seq_len max_position_embeddings max_positions n_ctx

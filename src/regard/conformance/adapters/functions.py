@@ -1,6 +1,7 @@
 """Functions as subjects: layers f(x), and bare attention f(queries, keys, values) between fixed random projections."""
 
 import copy
+import functools
 import importlib
 import inspect
 import itertools
@@ -13,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from regard.conformance.adapters.arrays import Arrays, JaxArrays, NumpyArrays, TorchArrays
-from regard.conformance.adapters.construction import HEADS, chosen_value
+from regard.conformance.adapters.construction import HEADS, WIDTH, chosen_value
 from regard.conformance.adapters.layers import (
     Layer,
     first_output,
@@ -32,8 +33,12 @@ from regard.core.errors import InputError
 
 # Widths to try on a function of tokens, whose signature does not say which it takes.
 _WIDTHS = (64, 16, 128, 8, 256, 512, 768)
+# What functions call the parameters that they are given first.
+_PARAMETERS = ("params", "parameters", "weights", "p")
 # The size of the matrices that a function is given.
 _STD = 0.12
+# The size of queries and keys at which the logits of a softmax are far from small, and what is no feature but rounding.
+_LOUD, _NO_FEATURE = 2.0, 1e-5
 # Lengths to try on attention: any, or a multiple of what windows and buckets insist on.
 _LENGTHS = (5, 16)
 FRAMEWORKS: Mapping[str, type[Arrays]] = {"numpy": NumpyArrays, "torch": TorchArrays, "jax": JaxArrays}
@@ -47,6 +52,7 @@ def function_subject(
     function: Callable[..., Any], spec: Spec, name: str, frameworks: Mapping[str, type[Arrays]] = FRAMEWORKS
 ) -> Subject:
     """A function of numpy's arrays if it takes and returns those, else of a framework that is imported."""
+    function, made = _with_parameters(function, spec)
     names = parameter_names(function)
     is_bare = (is_bare_attention(names) and not any(map(part_named, names[3:]))) or names[:1] == ("qkv",)
     make = _bare_attention if is_bare else _function_of_tokens
@@ -54,7 +60,9 @@ def function_subject(
     for package, kind in frameworks.items():
         if package in sys.modules:
             try:
-                return make(function, spec, name=name, arrays=kind(spec.dtype, spec.device))
+                subject = make(function, spec, name=name, arrays=kind(spec.dtype, spec.device))
+                subject.findings = (*made, *subject.findings)
+                return subject
             except _CannotCall as error:
                 errors.append(f"{package}: {error}")
     shape = "[batch, head, position, width]" if is_bare else f"[batch, position, {spec.width}]"
@@ -62,6 +70,30 @@ def function_subject(
         f"{name} does not take an array {shape} and return one. {'; '.join(errors)}. "
         "Declare its width in the spec, or wrap it in a function that does."
     )
+
+
+def _with_parameters(function: Callable[..., Any], spec: Spec) -> tuple[Callable[..., Any], tuple[LayerFinding, ...]]:
+    """f(params, x) as f(x), with what a function of the same module makes of a key and sizes, chosen by their names."""
+    first = _required(function)[:1]
+    around = getattr(function, "__globals__", {})
+    makers = [each for name, each in around.items() if name.startswith("init") and inspect.isfunction(each)]
+    for make in makers if first and first[0].lower() in _PARAMETERS else ():
+        sizes = {each: _chosen_for(each, spec) for each in _required(make)}
+        made, error = returned_or_error(lambda make=make, sizes=sizes: make(**sizes))
+        if error is None:
+            shown = ", ".join(f"{each}={value}" for each, value in sizes.items() if isinstance(value, int | float))
+            finding = LayerFinding(name=first[0], value=f"{make.__name__}({shown})", how="a function of its module")
+            return functools.partial(function, made), (finding,)
+    return function, ()
+
+
+def _chosen_for(name: str, spec: Spec) -> Any:
+    """A key for random numbers, a size of the spec, or what the name says."""
+    if name.lower() in ("key", "rng", "rng_key", "prng_key", "seed"):
+        jax = sys.modules.get("jax")
+        return 0 if jax is None or name == "seed" else jax.random.PRNGKey(0)
+    sizes = {**dict.fromkeys(WIDTH, spec.width), **dict.fromkeys(HEADS, spec.num_heads)}
+    return sizes.get(name.lower(), chosen_value(name))
 
 
 def arrays_taken(spec: Spec, outputs: Callable[[Arrays, Any], Any], complaint: str) -> Arrays:
@@ -222,6 +254,7 @@ CoreLayout = Literal[
     "[batch, head, position, width]",
     "[batch, position, head, width]",
     "[batch · head, position, width]",
+    "[position, batch, head, width]",
     "[batch, head, position, width], keys transposed",
     "[batch, position, 3, head, width]",
     "[batch, 3, head, position, width]",
@@ -231,6 +264,7 @@ _SEPARATE: tuple[CoreLayout, ...] = (
     "[batch, head, position, width]",
     "[batch, position, head, width]",
     "[batch · head, position, width]",
+    "[position, batch, head, width]",
     "[batch, head, position, width], keys transposed",
 )
 _PACKED: tuple[CoreLayout, ...] = (
@@ -271,7 +305,12 @@ class _AttentionFunction:
             case "[batch, head, position, width]":
                 return first_output(self.function(q, k, v, **given))
             case "[batch, position, head, width]":
-                return first_output(self.function(*(each.swapaxes(1, 2) for each in (q, k, v)), **given)).swapaxes(1, 2)
+                y = first_output(self.function(*(each.swapaxes(1, 2) for each in (q, k, v)), **given))
+                return _with_heads(y, q.shape[1]).swapaxes(1, 2)
+            case "[position, batch, head, width]":
+                turned = (each.swapaxes(1, 2).swapaxes(0, 1) for each in (q, k, v))
+                y = _with_heads(first_output(self.function(*turned, **given)), q.shape[1])
+                return y.swapaxes(0, 1).swapaxes(1, 2)
             case "[batch · head, position, width]":
                 flat = (each.reshape(each.shape[0] * each.shape[1], *each.shape[2:]) for each in (q, k, v))
                 return first_output(self.function(*flat, **given)).reshape(*q.shape[:3], -1)
@@ -305,6 +344,12 @@ class _AttentionFunction:
         moved = self.arrays.array(bump)
         before, after = (self.arrays.numpy(each) for each in (self(q, k, v), self(q, k + moved, v + moved)))
         return any(np.any(before[(*at, part)] != after[(*at, part)]) for part in (slice(start), slice(end, None)))
+
+
+def _with_heads(y: Any, num_heads: int) -> Any:
+    """The output with an axis of heads, which some functions merge with the width."""
+    is_merged = y.ndim == 3 and y.shape[-1] % num_heads == 0
+    return y.reshape(*y.shape[:2], num_heads, -1) if is_merged else y
 
 
 def _bare_attention(function: Callable[..., Any], spec: Spec, *, name: str, arrays: Arrays) -> "CoreLayer":
@@ -364,7 +409,7 @@ def _core_layer(attend: _AttentionFunction, spec: Spec, name: str, length: int) 
         how = "others are padded at the end, which no earlier output depends on"
         findings.append(LayerFinding(name="lengths", value=f"multiples of {attend.multiple_of}", how=how))
     layer = CoreLayer(attend, spec, name=name, arrays=attend.arrays, takes=attend.takes).read_off(*findings)
-    return layer.with_mask_found()
+    return layer.with_mask_found().without_linear_oracle()
 
 
 class CoreLayer(Layer):
@@ -406,6 +451,13 @@ class CoreLayer(Layer):
             heads = tuple(map(self.native, (q, k, v)))
             attend = self._attend_causally if causal else self._attend
             return self.numpy(self.arrays.run(attend, heads, self._mask_option(visible)))
+
+    def heads_after(self, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
+        """What is left of the framework's own arrays."""
+        with self.arrays.quietly():
+            heads = tuple(map(self.native, (q, k, v)))
+            self.arrays.run(self._attend, heads, {})
+            return tuple(map(self.numpy, heads))
 
     def projections(self) -> Projections:
         """The matrices around it."""
@@ -452,6 +504,39 @@ class CoreLayer(Layer):
         how = "it hides no key in any form tried; declare mask=keep, drop or additive"
         self.findings += (LayerFinding(name="mask", how=how, kind="not found"),)
         return self
+
+    def without_linear_oracle(self) -> "CoreLayer":
+        """The layer without an oracle if it is linear attention, which no oracle of a softmax covers."""
+        if not returned_or_error(self._has_few_features)[0]:
+            return self
+        self.capabilities -= {"core", "weights"}
+        how = "none: as a matrix, weights have no more rank than a head is wide, as in linear attention"
+        self.findings += (LayerFinding(name="oracle", how=how, kind="unusual"),)
+        return self
+
+    def _has_few_features(self) -> bool:
+        """True if the weights that many queries give to many keys are products of as many features as a head is wide.
+
+        The exponential of a product has no such features, whatever its scale. One-hot values show the weights.
+        """
+        spec = self.spec
+        width, heads, shared = spec.head_width, spec.num_heads, spec.num_kv_heads or 1
+        count = 4 * width
+        q = _LOUD * sample(count, heads, count, width)
+        keys = _LOUD * sample(1, shared, count, width, seed=1).repeat(count, axis=0)
+        weights = []
+        for start in range(0, count, width):
+            values = np.zeros((count, shared, count, width))
+            values[:, :, np.arange(start, start + width), np.arange(width)] = 1.0
+            weights.append(self.core(q, keys, values, **self._flags())[:, 0, -1])
+        rows = np.concatenate(weights, axis=1).astype(np.float64)
+        sizes = np.linalg.svd(rows, compute_uv=False)
+        rank = int((sizes > _NO_FEATURE * sizes[0]).sum())
+        # Weights that are the same for all queries, or that few keys get, say nothing.
+        return 1 < rank <= width and int((np.abs(rows).max(axis=0) > 0).sum()) >= 2 * width
+
+    def _flags(self) -> dict[str, bool]:
+        return {"causal": True} if self.spec.causal and "causal" in self.takes else {}
 
     def _hides(self) -> bool:
         """True if a masked key changes no output, and another key does."""

@@ -7,7 +7,7 @@ import itertools
 import logging
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -38,6 +38,7 @@ HuggingFaceCache = Literal["dynamic", "static", "quantized", "recording"]
 # Eight bits with a scale that is frozen at the first tokens: how far outputs may be off, relative to the largest.
 _QUANTIZED_ERROR = 0.1
 _OFFSETS = (0, 1, 2)
+_TOKEN_IDS = ("_token_id", "_token_index")
 _QUERIES = ("q_proj", "query", "q", "to_q", "q_a_proj", "Wqkv", "q_lin")
 # The name under which transformers knows our attention function that records its calls.
 _RECORDING = "regard_recording"
@@ -86,9 +87,31 @@ def build_model(class_name: str, **config: Any) -> Any:
 def _tiny(known: Any, variant: Mapping[str, Any]) -> dict[str, Any]:
     """The tiny values that a config class knows, and tiny configs for its parts."""
     names = {*inspect.signature(known.__init__).parameters, *(known.attribute_map or {})}
-    values = {name: value for name, value in {**TINY, **variant}.items() if name in names}
-    parts = {name: kind for name, kind in (known.sub_configs or {}).items() if hasattr(kind, "sub_configs")}
-    return {**values, **{name: {**_tiny(kind, variant), **_model_type(kind)} for name, kind in parts.items()}}
+    values = {name: value for name, value in {**_token_ids(known, names), **TINY, **variant}.items() if name in names}
+    parts = {name: _kind_of_part(known, name, kind) for name, kind in (known.sub_configs or {}).items()}
+    tiny = {name: {**_tiny(kind, variant), **_model_type(kind)} for name, kind in parts.items() if kind is not None}
+    return {**values, **tiny}
+
+
+def _token_ids(known: Any, names: Iterable[str]) -> dict[str, int]:
+    """Numbers of special tokens, such as that of an image, which may lie beyond a small vocabulary."""
+    parameters = inspect.signature(known.__init__).parameters
+    defaults = {name: getattr(parameters.get(name), "default", None) for name in sorted(names)}
+    beyond = [
+        name
+        for name, usual in defaults.items()
+        if name.endswith(_TOKEN_IDS) and isinstance(usual, int) and usual >= TINY["vocab_size"]
+    ]
+    return {name: TINY["vocab_size"] - 1 - number for number, name in enumerate(beyond)}
+
+
+def _kind_of_part(known: Any, name: str, kind: Any) -> Any:
+    """The class of a part's config: its own, or that of the default where it may be any; None if there is none."""
+    if hasattr(kind, "sub_configs"):
+        return kind
+    default = returned_or_error(known)[0]
+    found = type(getattr(default, name, None))
+    return found if hasattr(found, "sub_configs") else None
 
 
 def _model_type(known: Any) -> dict[str, str]:
@@ -297,14 +320,18 @@ class AttentionPart(HuggingFaceModel):
 
     def forward(self, x: Any, **options: Any) -> Any:
         """What the attention module returns for x, which replaces the states that the model would give it."""
-        return _attention_output(_first_attention(self.module), x, lambda: self._run(x, options))
+        return _attention_output(self.attention_module(), x, lambda: self._run(x, options))
+
+    def attention_module(self) -> Any:
+        """The first attention module."""
+        return _first_attention(self.module)
 
     def own_capabilities(self) -> set[str]:
         """Also the projections and the attention function, where they are found."""
         capabilities = super().own_capabilities()
         if self.spec.positions in ("none", "alibi", "relative"):
             capabilities.discard("positions")
-        has_projections = find_projections(_first_attention(self.module), self.spec) is not None
+        has_projections = find_projections(self.attention_module(), self.spec) is not None
         if has_projections and is_rotary_known(self.module):
             capabilities.add("weights")
         with quiet_transformers():
@@ -313,7 +340,7 @@ class AttentionPart(HuggingFaceModel):
 
     def projections(self) -> Projections:
         """The matrices of the attention module."""
-        found = find_projections(_first_attention(self.module), self.spec)
+        found = find_projections(self.attention_module(), self.spec)
         assert found is not None, "weights are among the capabilities only if they were found"
         return found
 

@@ -8,6 +8,8 @@ from regard.conformance.subject import Spec
 # A configuration that builds in a tenth of a second; names that a class does not know are left out of it.
 TINY: dict[str, Any] = {
     "vocab_size": 99,
+    "vocab_size_per_layer_input": 99,
+    "encoder_hash_byte_group_vocab": 99,
     "hidden_size": 32,
     "num_hidden_layers": 2,
     "num_attention_heads": 4,
@@ -41,6 +43,10 @@ TINY: dict[str, Any] = {
 # own. A class that does not build with these values has its defaults.
 SMALL: dict[str, Any] = {
     "head_dim": 8,
+    "d_head": 8,
+    "global_head_dim": 8,
+    # Embeddings for each layer are made from token ids.
+    "hidden_size_per_layer_input": 0,
     "num_experts": 4,
     "num_local_experts": 4,
     "n_routed_experts": 4,
@@ -93,6 +99,7 @@ VARIANTS: tuple[dict[str, Any], ...] = (
         "num_hidden_layers": 3,
         "layer_types": ["linear_attention", "linear_attention", "hybrid"],
     },
+    {"num_key_value_heads": 2, "input_embedding_size": 32, "default_language": "en_XX"},
 )
 # Parts of the names of modules and kinds of layers that carry a state from token to token.
 _RECURRENT = """
@@ -231,8 +238,8 @@ def _is_causal(model: Any, config: Any) -> bool | None:
     name = type(model).__name__
     if config.model_type in ("xlm", "flaubert"):
         return bool(config.causal)
-    if config.model_type == "prophetnet":
-        # It predicts several tokens ahead, which no causal mask describes.
+    if config.model_type in ("prophetnet", "xlnet"):
+        # One predicts several tokens ahead, and the other in an order that its caller gives: no causal mask.
         return None
     if config.model_type in _ENCODERS:
         return bool(getattr(config, "is_decoder", False)) and "Encoder" not in name

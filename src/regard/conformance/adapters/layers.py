@@ -17,8 +17,16 @@ _OPTIONS = {
         "padding_mask pad_mask key_padding_mask src_key_padding_mask key_mask attention_mask mask attn_mask src_mask "
         "input_mask valid_mask".split()
     ),
+    "lengths": tuple(
+        "lengths valid_lens valid_lengths valid_len lens seq_lens seq_lengths src_lengths input_lengths x_lens "
+        "key_lengths sequence_lengths".split()
+    ),
+    "documents": ("segment_ids", "document_ids", "doc_ids", "seq_ids", "sequence_ids", "segments"),
     "positions": ("positions", "position_ids", "input_pos", "pos_ids"),
-    "cache": tuple("cache kv_cache past past_key_value past_key_values layer_past past_kv past_kvs kv".split()),
+    "cache": tuple(
+        "cache kv_cache past past_key_value past_key_values layer_past past_kv past_kvs kv incremental_state "
+        "layer_cache".split()
+    ),
     "causal": ("causal", "is_causal", "use_causal_mask"),
     "window": ("window", "window_size", "sliding_window"),
 }

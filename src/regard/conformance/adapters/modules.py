@@ -4,18 +4,20 @@ import copy
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from regard.conformance.adapters.calling import (
+    FIRST_DOCUMENT,
     CallPlan,
     MaskForm,
     find_causal_mask,
     find_mask_form,
     find_plan,
     mask_names,
+    optional_names,
     required_names,
 )
 from regard.conformance.adapters.construction import annotated_class, build
@@ -37,6 +39,9 @@ _PAIRS = 64
 _MOST_ROWS = 512
 # Lengths that are multiples of what windows, buckets and images insist on.
 _MULTIPLES = (16, 64, 49, 196)
+_TORCHS_MASK = "key_padding_mask"
+# What caches without tokens are, where no class says it.
+_UNFILLED: tuple[Any, ...] = (None, [None, None], {}, [])
 _PACKINGS: tuple[Packing, ...] = ("parts", "heads", "numbers")
 
 
@@ -58,6 +63,8 @@ class ModuleLayer(TorchLayer):
     mask_form: MaskForm | None = None
     packing: Packing | None = None
     is_read_off = True
+    # What a cache without tokens is.
+    unfilled: Any = None
 
     def __init__(
         self,
@@ -101,9 +108,18 @@ class ModuleLayer(TorchLayer):
         capabilities = self.accepted_options(set(self.names) & {"positions"}) if not self.plan.tables else set()
         capabilities |= {"mask"} if self.mask_form is not None else set()
         capabilities |= {"weights"} if self.has_weights else set()
+        if "lengths" in self.names and self._ends_at_lengths():
+            capabilities.add("lengths")
+        if "documents" in self.names and self._keeps_documents_apart():
+            capabilities.add("documents")
         if "cache" in self.names and self._has_cache():
             capabilities.add("cache")
         return capabilities
+
+    def is_given_all(self) -> bool:
+        """True unless an argument that is None, such as a context, is not understood."""
+        known = {*self.plan.inputs, *self.plan.constants, *self.names.values(), *mask_names(self.module)}
+        return optional_names(self.module) <= known
 
     def projections(self) -> Projections:
         """The matrices, cut as was found."""
@@ -111,34 +127,37 @@ class ModuleLayer(TorchLayer):
         assert found is not None, "weights are among the capabilities only if they were found"
         return found
 
-    def empty_cache(self, batch: int) -> Any:
-        """What the module makes, else an instance of the class that its argument is annotated with, else None."""
+    def empty_cache(self, batch: int) -> "TokenCache":
+        """What the module makes, else an instance of the class that its argument is annotated with, else as found."""
         make = getattr(self.module, "empty_cache", None)
         if make is not None:
-            return make(batch)
+            return TokenCache(kept=make(batch))
         kind = annotated_class(self.module.forward, self.names["cache"])
         made, error = returned_or_error(lambda: None if kind is None else build(kind, {}, kind.__name__).layer)
-        return made if error is None else None
+        return TokenCache(kept=copy.deepcopy(self.unfilled) if made is None or error is not None else made)
 
-    def step(self, x: np.ndarray, cache: Any, **options: Any) -> tuple[np.ndarray, Any]:
+    def step(self, x: np.ndarray, cache: "TokenCache", **options: Any) -> tuple[np.ndarray, "TokenCache"]:
         """One call with a copy of the cache, since the module may change it in place."""
         with self.arrays.quietly():
-            tokens = self.native(x)
-            given = self._given(tokens, {**self._native_options(options), "cache": copy.deepcopy(cache)})
+            tokens, before = self.native(x), copy.deepcopy(cache.kept)
+            given = self._given(tokens, {**self._native_options(options), "cache": before})
             if "use_cache" in parameter_names(self.module.forward):
                 given["use_cache"] = True
-            found = self.plan.call(self.module, tokens, given, self.spec.head_width)
-        if isinstance(found, tuple | list) and len(found) > 1:
-            return self.numpy(found[0]), found[1]
-        kept = given[self.names["cache"]]
+            parts = _parts_of(before)
+            found = self.plan.call(self.module, tokens, given, self.spec.head_width, cache.num_tokens)
+            y = self.numpy(self.plan.output_among(found, tokens))
+        after = _cache_among(found, self.names["cache"])
+        # An object is changed in place.
+        kept = before if after is None or _parts_of(before) != parts else after
         if kept is None:
             raise InputError(f"{self.name} returns no cache beside its output.")
-        # An object is changed in place.
-        return self.numpy(found), kept
+        return y, TokenCache(kept=kept, num_tokens=cache.num_tokens + x.shape[1])
 
     def _given(self, x: Any, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options under the module's own names, the mask in the form that it wants."""
         given = {self.names[name]: value for name, value in options.items() if name != "mask"}
+        if "documents" in options:
+            given[self.names["documents"]] = options["documents"] + FIRST_DOCUMENT
         if "mask" in options and self.mask_form is not None:
             given[self.mask_form.name] = self.mask_form.of(options["mask"], x.shape[1], x.dtype)
         return given
@@ -202,8 +221,11 @@ class ModuleLayer(TorchLayer):
 
     def _note_call(self) -> None:
         plan = self.plan
-        if len(plan.inputs) > 1 and plan.embedding is None:
+        if len(plan.inputs) > 1 and plan.embedding is None and plan.context_width is None:
             self._note("called with", "all of them get the same tokens", ", ".join(plan.inputs))
+        if plan.context_width is not None:
+            how = "the tokens times a fixed matrix, since forward takes a context of another width"
+            self._note("called with", how, f"{plan.inputs[-1]} [batch, position, {plan.context_width}]")
         if plan.tables:
             how = f"rotary tables of base 10000, {plan.form}, since forward requires them"
             self._note("called with", how, ", ".join(plan.tables))
@@ -211,6 +233,9 @@ class ModuleLayer(TorchLayer):
             self._note(
                 "called with", "the positions of the tokens, since forward requires them", ", ".join(plan.places)
             )
+        if plan.lengths or plan.documents:
+            how = "all tokens are real, and of one document, unless a law says otherwise; forward requires them"
+            self._note("called with", how, ", ".join((*plan.lengths, *plan.documents)))
         if plan.constants:
             listed = ", ".join(f"{name}={value}" for name, value in plan.constants.items())
             self._note("called with", "required by forward", listed)
@@ -309,7 +334,14 @@ class ModuleLayer(TorchLayer):
 
         self.mask_form = find_mask_form(output, self._tokens(), names, self.spec.mask)
         if self.mask_form is not None:
-            self._note("mask", "a token hidden by it changes no other output", str(self.mask_form))
+            how, kind = "a token hidden by it changes no other output", "found"
+            if (
+                self.spec.mask is None
+                and self.mask_form.meaning == "keep"
+                and self.mask_form.name.endswith(_TORCHS_MASK)
+            ):
+                how, kind = f"{how}; in torch, True in a {_TORCHS_MASK} is padding", "unusual"
+            self.findings += (LayerFinding(name="mask", value=str(self.mask_form), how=how, kind=kind),)
             return
         if self.spec.mask is not None or self.has_declared_spec:
             form = MaskForm(name=names[0], meaning=self.spec.mask or "keep", shape="rows")
@@ -397,20 +429,84 @@ class ModuleLayer(TorchLayer):
         if packing not in (None, "parts"):
             self._note("packing", "the outputs are weighted means of values cut this way", f"by {packing}")
 
+    def _keeps_documents_apart(self) -> bool:
+        """True if some output of a second document changes with a token of the first only while they are one."""
+        x = sample(2, _LENGTH, self.spec.width).astype(np.float32)
+        documents = np.tile(np.arange(_LENGTH) // 3, (2, 1))
+
+        def changes(place: int, documents: np.ndarray) -> bool:
+            moved = x.copy()
+            moved[:, place] += 1.5
+            return bool((self.call(x, documents=documents) != self.call(moved, documents=documents))[:, 3:].any())
+
+        def are_apart() -> bool:
+            return any(changes(place, 0 * documents) and not changes(place, documents) for place in range(3))
+
+        found = bool(returned_or_error(are_apart)[0])
+        if found:
+            self._note("documents", "they separate packed documents", self.names["documents"])
+        return found
+
+    def _ends_at_lengths(self) -> bool:
+        """True if in a row alone, tokens behind its length change none of its outputs, and others do."""
+        x = sample(1, _LENGTH, self.spec.width).astype(np.float32)
+        hidden, shown, length = x.copy(), x.copy(), np.array([_LENGTH - 2])
+        hidden[:, -2:] += 1.5
+        shown[:, 0] += 1.5
+
+        def ends() -> bool:
+            y, same, moved = (self.call(each, lengths=length)[:, : _LENGTH - 2] for each in (x, hidden, shown))
+            return distance(y, same) <= 1e-5 < distance(y, moved)
+
+        found = bool(returned_or_error(ends)[0])
+        if found:
+            self._note("lengths", "tokens behind it change no output before it", self.names["lengths"])
+        return found
+
     def _has_cache(self) -> bool:
-        """True if a second step differs from a call without the first, and neither raises an error."""
+        """True if a second step differs from a call without the first, and neither raises an error.
+
+        A cache that is filled in place is a list or a dict at first.
+        """
         x, more = (sample(_ROWS, length, self.spec.width, seed=length).astype(np.float32) for length in (_LENGTH, 2))
 
         def is_used() -> bool:
             _, cache = self.step(x, self.empty_cache(_ROWS))
             later, _ = self.step(more, cache)
-            return cache is not None and later.shape[:2] == more.shape[:2] and bool((later != self.call(more)).any())
+            return later.shape[:2] == more.shape[:2] and bool((later != self.call(more)).any())
 
-        found, error = returned_or_error(is_used)
-        if not found:
-            why = "it has no effect" if error is None else str(error)
-            self._note("cache", f"{self.names['cache']} was tried and is not used: {why}")
-        return bool(found)
+        problem: Exception | None = None
+        for self.unfilled in _UNFILLED:
+            found, error = returned_or_error(is_used)
+            if found:
+                return True
+            problem = problem or error
+        why = "it has no effect" if problem is None else str(problem)
+        self._note("cache", f"{self.names['cache']} was tried and is not used: {why}")
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenCache:
+    """What a module keeps between calls, and how many tokens it has seen."""
+
+    kept: Any
+    num_tokens: int = 0
+
+
+def _parts_of(cache: Any) -> list[int]:
+    """The identities of what a list or a dict holds."""
+    parts = cache.values() if isinstance(cache, dict) else cache if isinstance(cache, list) else ()
+    return [id(each) for each in parts]
+
+
+def _cache_among(found: Any, name: str) -> Any:
+    """The cache that a module returns beside its output, None if there is none; weights and outputs are tensors."""
+    if isinstance(found, Mapping):
+        return next((found[each] for each in (name, "cache") if found.get(each) is not None), None)
+    others = [each for each in found[1:] if each is not None] if isinstance(found, tuple | list) else []
+    several = [each for each in others if not hasattr(each, "shape")]
+    return (several or others[-1:] or [None])[0]
 
 
 def _has_norms(module: Any) -> bool:

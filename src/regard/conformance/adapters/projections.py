@@ -1,5 +1,6 @@
 """Where modules keep their query, key, value and output matrices, by the names that public code gives them."""
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ from regard.conformance.subject import Projections, Spec
 # Patterns of names, ? for the letter and ! for the word of a part.
 _PATTERNS = """
     ?_proj ! to_? w? w_? W? W_? ?_lin ? W_! w_! W! c_? ?_linear linear_? fc_? !_proj !_layer !_linear lin_? proj_? to_!s
-    !_projection fc_! linear_! W_?s ?proj w!
+    !_projection fc_! linear_! W_?s ?proj w! w_?s ?_net W?s
 """.split()
 _NAMES = {
     part: tuple(pattern.replace("?", letter).replace("!", word) for pattern in _PATTERNS) + more
@@ -22,16 +23,30 @@ _NAMES = {
 _OUTPUT = """
     o_proj out_proj dense to_out wo w_o Wo W_o out_lin c_proj proj out o fc_out w_concat output_proj projection
     output_linear fc_o o_lin proj_out w_out W_out linear_out out_projection output_projection unify_heads unifyheads
-    combine_heads final_linear fc output dense_out linear_o o_linear proj_o W_O w_O resid_proj out_layer W_0
+    combine_heads final_linear fc output dense_out linear_o o_linear proj_o W_O w_O resid_proj out_layer W_0 o_net w_os
 """.split()
 # Queries, keys and values in one matrix, or keys and values in one.
 _PACKED = """
     c_attn qkv_proj Wqkv to_qkv qkv W_pack wqkv w_qkv W_qkv in_proj in_proj_qkv qkv_linear proj_qkv qkv_projection
     to_qkvs attn_qkv linear_qkv query_key_value fused_qkv
 """.split()
-_PACKED_PAIR = "to_kv kv kv_proj wkv w_kv W_kv Wkv kv_linear key_value c_kv".split()
+_PACKED_PAIR = "to_kv kv kv_proj wkv w_kv W_kv Wkv kv_linear key_value c_kv kv_net".split()
 _BY_HEAD = ("query_key_value",)
 Pair = tuple[np.ndarray, np.ndarray | None]
+
+
+@dataclass(frozen=True)
+class _OwnMatrix:
+    """A matrix that a module keeps as a parameter of its own, used as a linear map is."""
+
+    weight: Any
+    bias: Any
+
+    def modules(self) -> list[Any]:
+        """None: it is no module."""
+        return []
+
+
 # How a packed matrix is cut: part by part, head by head, or number by number.
 Packing = Literal["parts", "heads", "numbers"]
 
@@ -122,6 +137,9 @@ def _named(module: Any) -> dict[str, Any]:
     if linears is not None and type(linears).__name__ == "ModuleList" and len(linears) == 4:
         # The Annotated Transformer keeps all four in a list.
         found |= dict(zip(("query", "key", "value", "output"), linears, strict=True))
+    if getattr(module, "in_proj_weight", None) is not None:
+        # torch's own name, and that of those who follow it.
+        found["packed"] = _OwnMatrix(weight=module.in_proj_weight, bias=getattr(module, "in_proj_bias", None))
     return {part: child for part, child in found.items() if child is not None}
 
 

@@ -10,6 +10,7 @@ from regard.core.errors import InputError
 
 _ATTRIBUTES: Mapping[str, Iterable[str]] = {"num_heads": HEADS, "num_kv_heads": KV_HEADS, "head_width": HEAD_WIDTH}
 _CONFIGS = ("config", "args", "cfg", "params")
+_SCALES = "scale norm_factor temperature scaling softmax_scale sm_scale inv_norm_factor scale_factor".split()
 _MOST_WIDTHS = 8
 
 
@@ -49,6 +50,18 @@ def head_findings(module: Any, arguments: Mapping[str, Any]) -> dict[str, LayerF
     for size, names in _ATTRIBUTES.items():
         for name in (each for each in names if _is_count(arguments.get(each))):
             found.setdefault(size, _of_argument(size, name, arguments[name]))
+    return found
+
+
+def bare_findings(module: Any, arguments: Mapping[str, Any]) -> dict[str, LayerFinding]:
+    """The heads of a module without matrices; their width may show only in a scale that was made for it."""
+    found = head_findings(module, arguments)
+    for name in _SCALES if "head_width" not in found else ():
+        value = vars(module).get(name)
+        if isinstance(value, float) and value > 0 and value != 1:
+            width = round(max(value, 1 / value) ** 2)
+            how = f"attribute {name} is {value:.6g}, a power of √{width}"
+            return {**found, "head_width": LayerFinding(name="head_width", value=width, how=how)}
     return found
 
 

@@ -26,6 +26,7 @@ from regard.conformance.adapters.layers import is_bare_attention, parameter_name
 from regard.conformance.adapters.llama_cpp import LlamaSequences
 from regard.conformance.adapters.mlx import MlxCaches
 from regard.conformance.adapters.recurrences import RecurrenceLayer
+from regard.conformance.adapters.sizes import bare_findings, sized
 from regard.conformance.recurrence import Recurrence
 from regard.conformance.subject import Projections, Spec, Subject
 from regard.conformance.verdict import error_line
@@ -124,7 +125,7 @@ def _torch_subject(
 ) -> Subject | None:
     import torch
 
-    from regard.conformance.adapters import modules, start_positions, torch_layers
+    from regard.conformance.adapters import modules, resetting, start_positions, torch_layers
 
     is_flex = getattr(target, "__name__", "") == "flex_attention" and "torch" in getattr(target, "__module__", "")
     if is_flex or target is torch.nn.functional.scaled_dot_product_attention:
@@ -141,9 +142,15 @@ def _torch_subject(
         return HuggingFaceModel(target, spec, name=name, redraw=redraw)
     has_matrices = any(each.ndim > 1 for each in target.parameters())
     if is_bare_attention(parameter_names(target.forward)) and not has_matrices:
-        return function_subject(target.forward, spec or Spec(), name, {"torch": TorchArrays})
-    is_stateful = start_positions.has_buffers_of_tokens(target)
-    kind = start_positions.StartPositionLayer if is_stateful else modules.ModuleLayer
+        found, used = sized(spec or Spec(), bare_findings(target, arguments))
+        subject = function_subject(target.forward, found, name, {"torch": TorchArrays})
+        subject.findings = (*used, *subject.findings)
+        return subject
+    kind = modules.ModuleLayer
+    if start_positions.has_buffers_of_tokens(target):
+        kind = start_positions.StartPositionLayer
+    elif resetting.has_reset(target):
+        kind = resetting.ResettingLayer
     return kind(target, spec, name=name, redraw=redraw, arguments=arguments)
 
 

@@ -17,10 +17,13 @@ from regard.conformance.adapters.arrays import TorchArrays
 from regard.conformance.adapters.functions import CoreLayer
 from regard.conformance.adapters.layers import Layer, parameter_names
 from regard.conformance.adapters.projections import find_projections, numbers
-from regard.conformance.subject import Projections, Spec
+from regard.conformance.adapters.torch_parameters import parameter_gradients, parameters_of, set_parameters
+from regard.conformance.subject import LayerParameter, Projections, Spec
 
 # For a fan-in of 32; wider layers get smaller weights, so that the size of outputs stays.
 _STD, _FAN_IN, _LARGEST = 0.12, 32, 0.2
+# Copies of more parameters than these take too long.
+_MOST_PARAMETERS = 2**22
 # Memory that was never written to often holds such numbers.
 _UNINITIALISED = 1e6
 # Modules with static methods on their instances can be copied too.
@@ -45,7 +48,9 @@ class TorchLayer(Layer):
             redraw_weights(own)
         self.module = own.to(device=self.spec.device, dtype=getattr(torch, self.spec.dtype)).eval()
         self.prepare()
-        self.set_capabilities(self.own_capabilities())
+        num_parameters = sum(each.numel() for each in self.module.parameters())
+        can_change = num_parameters <= _MOST_PARAMETERS and self.is_given_all()
+        self.set_capabilities(self.own_capabilities() | ({"parameters"} if can_change else set()))
 
     def prepare(self) -> None:
         """Called before the capabilities are asked for: what the class finds out about its module."""
@@ -55,11 +60,37 @@ class TorchLayer(Layer):
         named = {"mask", "positions"} & set(parameter_names(self.forward))
         return named | ({"weights"} if find_projections(self.module, self.spec) is not None else set())
 
+    def is_given_all(self) -> bool:
+        """True if calls give the module all that it takes, so that none of its parameters waits for something else."""
+        return True
+
     def projections(self) -> Projections:
         """The matrices, where they have the usual names."""
         found = find_projections(self.module, self.spec)
         assert found is not None, "weights are among the capabilities only if they were found"
         return found
+
+    def attention_module(self) -> Any:
+        """What is checked of the module: all of it, unless a subclass looks at a part."""
+        return self.module
+
+    def parameters(self) -> dict[str, LayerParameter]:
+        """Those that are trained."""
+        return parameters_of(self.attention_module())
+
+    def parameter_gradients(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> dict[str, np.ndarray]:
+        """By autograd."""
+        tokens, given, weights = self.native(x), self._native_options(options), self.native(direction)
+        return parameter_gradients(
+            self.attention_module(), self.parameters(), lambda: self.forward(tokens, **given), weights
+        )
+
+    def with_parameters(self, values: Mapping[str, np.ndarray]) -> "TorchLayer":
+        """A copy of the module with other numbers."""
+        other = copy.copy(self)
+        other.module = copy.deepcopy(self.module)
+        set_parameters(other.attention_module(), values)
+        return other
 
     def in_dtype(self, dtype: str) -> "TorchLayer":
         """A copy of the module in another dtype."""

@@ -23,8 +23,10 @@ def _compare(trial: LawTrial) -> Comparisons:
     alone = [trial.call(row) for row in rows]
     control = min(trial.liveness(row, y) for row, y in zip(rows, alone, strict=True))
     # Left padding moves a row: only layers that are given positions, or see only distances, can make up for that, and
-    # only if what is visible does not depend on places, as in blocks or prefixes.
-    is_movable = trial.spec.causal is not None and (trial.subject.has("positions") or trial.spec.positions in RELATIVE)
+    # only if what is visible does not depend on places, as in blocks or prefixes. A bias that is called relative may
+    # be one for each pair of places.
+    is_blind = trial.spec.positions in RELATIVE and trial.spec.positions != "relative"
+    is_movable = trial.spec.causal is not None and (trial.subject.has("positions") or is_blind)
     for side in ("right", "left") if is_movable else ("right",):
         for count in sorted({1, batch}):
             filled, mask = _padded(trial, rows[:count], side)

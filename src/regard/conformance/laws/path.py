@@ -1,5 +1,6 @@
 """All code paths of a layer agree."""
 
+import itertools
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -17,9 +18,10 @@ def _compare(trial: LawTrial) -> Comparisons:
         for length in sorted({x.shape[1], max(x.shape[1] - 1, 1), 1}, reverse=True):
             yield _compared(trial, path, x[:, :length], None, {"path": name, "tokens": length})
         if trial.subject.has("mask") and x.shape[1] > 2:
-            for side in ("left", "right"):
+            # Two tokens, and so many that they fill whole blocks.
+            for side, hidden in itertools.product(("left", "right"), sorted({2, x.shape[1] // 2})):
                 mask = np.ones(x.shape[:2], dtype=bool)
-                mask[-1, slice(0, 2) if side == "left" else slice(-2, None)] = False
+                mask[-1, slice(0, hidden) if side == "left" else slice(-hidden, None)] = False
                 yield _compared(trial, path, x, mask, {"path": name, "tokens": x.shape[1], "padding": side})
 
 

@@ -28,6 +28,10 @@ def _compare(trial: LawTrial) -> Comparisons:
         own = trial.subject.native(x.copy())
         trial.subject.call_native(own)
         yield _compared(trial, "input", trial.subject.numpy(own), x, control)
+    if trial.subject.has("core"):
+        heads = dict(zip(("queries", "keys", "values"), trial.random_heads(), strict=True))
+        for (name, before), after in zip(heads.items(), trial.subject.heads_after(*heads.values()), strict=True):
+            yield _compared(trial, name, after, before, control)
 
 
 def _compared(trial: LawTrial, name: str, after: np.ndarray, before: np.ndarray, control: float) -> Comparison:
