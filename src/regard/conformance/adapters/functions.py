@@ -48,6 +48,10 @@ class _CannotCall(Exception):
     """Raised if a function does not map a framework's arrays to arrays of the same shape."""
 
 
+class _ReturnsOther(_CannotCall):
+    """Raised if a function returns another framework's array of the right shape, which no other width changes."""
+
+
 def function_subject(
     function: Callable[..., Any], spec: Spec, name: str, frameworks: Mapping[str, type[Arrays]] = FRAMEWORKS
 ) -> Subject:
@@ -117,7 +121,8 @@ def _returned(function: Callable[[], Any], wanted: tuple[int, ...], like: Any) -
     if error is not None:
         raise _CannotCall(error_line(error))
     if not isinstance(found, type(like)) or shape[:-1] != wanted[:-1]:
-        raise _CannotCall(f"it returns {type(found).__name__} {shape or ''} for {wanted}")
+        kind = _ReturnsOther if shape == wanted else _CannotCall
+        raise kind(f"it returns {type(found).__name__} {shape or ''} for {wanted}")
     return found
 
 
@@ -129,6 +134,8 @@ def _function_of_tokens(function: Callable[..., Any], spec: Spec, *, name: str, 
         try:
             sized = Spec(**{**spec.declared_values(), **({"width": width} if len(widths) > 1 else {})})
             layer = FunctionLayer(function, sized, name=name, arrays=arrays)
+        except _ReturnsOther:
+            raise
         except _CannotCall as error:
             problem = problem or error
             continue
@@ -535,7 +542,7 @@ class CoreLayer(Layer):
         # Weights that are the same for all queries, or that few keys get, say nothing.
         return 1 < rank <= width and int((np.abs(rows).max(axis=0) > 0).sum()) >= 2 * width
 
-    def _flags(self) -> dict[str, bool]:
+    def _flags(self) -> dict[str, Any]:
         return {"causal": True} if self.spec.causal and "causal" in self.takes else {}
 
     def _hides(self) -> bool:
