@@ -221,12 +221,11 @@ class ModuleLayer(TorchLayer):
 
     def _note_call(self) -> None:
         plan = self.plan
-        if len(plan.inputs) > 1 and plan.embedding is None and plan.context_width is None:
-            self._note("called with", "all of them get the same tokens", ", ".join(plan.inputs))
         if plan.context_width is not None:
             how = "the tokens times a fixed matrix, since forward takes a context of another width"
-            *_, context = plan.inputs
-            self._note("called with", how, f"{context} [batch, position, {plan.context_width}]")
+            self._note("called with", how, f"{plan.inputs[-1]} [batch, position, {plan.context_width}]")
+        elif len(plan.inputs) > 1 and plan.embedding is None:
+            self._note("called with", "all of them get the same tokens", ", ".join(plan.inputs))
         if plan.tables:
             how = f"rotary tables of base 10000, {plan.form}, since forward requires them"
             self._note("called with", how, ", ".join(plan.tables))
