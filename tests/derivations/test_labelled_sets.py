@@ -14,7 +14,7 @@ from derivations.labelled import MUST_HOLD, Judged, judged, labels_of, paired, t
 TRUTHS = {"true", "approximate", "false", "either", "unjudged"}
 KINDS = {"step", "design", "definition", "given", "supposition", "choice"}
 SETS = ("set_1", "set_2", "set_3", "set_4", "set_5")
-CAUGHT = {"set_1": 0.78, "set_2": 0.59, "set_3": 0.66, "set_4": 0.74, "set_5": 0.8}
+CAUGHT = {"set_1": 0.78, "set_2": 0.59, "set_3": 0.66, "set_4": 0.73, "set_5": 0.8}
 each_set = pytest.mark.parametrize("folder", SETS)
 
 

@@ -15,13 +15,19 @@ import numpy as np
 
 from regard.conformance.adapters.arrays import TorchArrays
 from regard.conformance.adapters.functions import CoreLayer
-from regard.conformance.adapters.layers import Layer, parameter_names
+from regard.conformance.adapters.layers import Layer, parameter_names, returned_or_error, sample
 from regard.conformance.adapters.projections import find_projections, numbers
-from regard.conformance.adapters.torch_parameters import parameter_gradients, parameters_of, set_parameters
+from regard.conformance.adapters.torch_parameters import (
+    parameter_gradients,
+    parameters_of,
+    parts_in_use,
+    set_parameters,
+)
 from regard.conformance.subject import LayerParameter, Projections, Spec
 
 # For a fan-in of 32; wider layers get smaller weights, so that the size of outputs stays.
 _STD, _FAN_IN, _LARGEST = 0.12, 32, 0.2
+_LENGTH = 8
 # Copies of more parameters than these take too long.
 _MOST_PARAMETERS = 2**22
 # Memory that was never written to often holds such numbers.
@@ -75,8 +81,12 @@ class TorchLayer(Layer):
         return self.module
 
     def parameters(self) -> dict[str, LayerParameter]:
-        """Those that are trained."""
-        return parameters_of(self.attention_module())
+        """Those that are trained, of the parts that calls use: an adapter may look at a part of a model."""
+        module, found = self.attention_module(), parameters_of(self.attention_module())
+        tokens = self.native(sample(1, _LENGTH, self.spec.width))
+        with self.arrays.quietly():
+            used, error = returned_or_error(lambda: parts_in_use(module, lambda: self.forward(tokens)))
+        return found if error is not None else {name: each for name, each in found.items() if each.module in used}
 
     def parameter_gradients(self, x: np.ndarray, direction: np.ndarray, **options: Any) -> dict[str, np.ndarray]:
         """By autograd."""

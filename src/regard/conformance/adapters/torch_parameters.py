@@ -28,6 +28,30 @@ def parameters_of(module: Any) -> dict[str, LayerParameter]:
     return found
 
 
+def parts_in_use(module: Any, call: Callable[[], Any]) -> set[str]:
+    """The names of the parts that a call runs, and of those that lie right inside one: it could have used them."""
+    ran: set[str] = set()
+    parts = dict(module.named_modules())
+    hooks = [
+        part.register_forward_pre_hook(lambda *_, name=name: ran.add(name), with_kwargs=True)
+        for name, part in parts.items()
+    ]
+    try:
+        call()
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return {name for name in parts if name in ran or _around(name, parts) in ran}
+
+
+def _around(name: str, parts: Mapping[str, Any]) -> str:
+    """The name of the part that a part lies in, lists aside: these are never run."""
+    from torch import nn
+
+    around = name.rpartition(".")[0]
+    return _around(around, parts) if around and isinstance(parts[around], nn.ModuleList | nn.ModuleDict) else around
+
+
 def parameter_gradients(
     module: Any, names: Iterable[str], call: Callable[[], Any], direction: Any
 ) -> dict[str, np.ndarray]:

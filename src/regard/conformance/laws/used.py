@@ -156,7 +156,7 @@ LAW = Law(
     id="USED",
     statement="every parameter of the layer changes some output",
     family="projection",
-    rank=160,
+    rank=155,
     needs=("parameters", "gradient"),
     applies=lambda spec: None if spec.depth == 1 else f"of {spec.depth} layers, some may be switched off",
     compare=_compare,
