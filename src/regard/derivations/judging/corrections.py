@@ -7,7 +7,7 @@ its symbols is as likely to be wrong as the formula.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import islice, permutations
+from itertools import chain, islice, permutations
 from typing import Any
 
 from regard.derivations.judging.relations import Relation, spell
@@ -68,10 +68,14 @@ def correction(
     for changed, words in islice(_changed(relation, scope), _MOST_TRIED):
         if is_ill_shaped and (_has_less(changed, relation) or _cancels(changed, relation)):
             continue
-        is_same = mapped(changed.left, _undone) == mapped(changed.right, _undone)
-        if is_true(changed) and not (is_same and not _is_long(changed.left)):
+        if is_true(changed) and (_is_long(changed.left) or not _says_nothing(changed)):
             return words
     return None
+
+
+def _says_nothing(changed: Relation) -> bool:
+    """True for x = x."""
+    return mapped(changed.left, _undone) == mapped(changed.right, _undone)
 
 
 def _cancels(changed: Relation, relation: Relation) -> bool:
@@ -110,14 +114,14 @@ def _edits(side: Expression, other: Expression, scope: Scope) -> Iterator[Edit]:
     """A side with one change anywhere in it, the whole of it included, or with one exchange of names throughout."""
     seen = {side}
     scaled = _scaled(side, scope) if other != _ZERO else ()  # what is small enough is always close to 0
-    for edit in (
-        Edit(_times(_HALF, side), "a factor 1/2"),
-        *_rooted(side),
-        *scaled,
-        *_throughout(side, scope),
-        *_inside(side, scope),
-        *_turned(side),
-        *_extended(side, other, scope),
+    for edit in chain(
+        (Edit(_times(_HALF, side), "a factor 1/2"),),
+        _rooted(side),
+        scaled,
+        _throughout(side, scope),
+        _inside(side, scope),
+        _turned(side),
+        _extended(side, other, scope),
     ):
         if edit.node not in seen:
             seen.add(edit.node)

@@ -492,8 +492,10 @@ def _correction(read: ReadRelation, work: Work, *, is_ill_shaped: bool) -> str |
         taken = under_premises(read)
     except NotUnderstood:
         return None
-    has_decimals = holds_decimals(Instances(scope=taken.scope, relation=taken.relation))
-    is_true = partial(_is_true, taken, work, None if has_decimals else SharedInputs())
+    nodes = (node for side in (taken.relation.left, taken.relation.right) for node in walk(side))
+    is_quick = not any(isinstance(node, Extremum | Infinity) for node in nodes)
+    is_quick &= not holds_decimals(Instances(scope=taken.scope, relation=taken.relation))
+    is_true = partial(_is_true, taken, work, SharedInputs() if is_quick else None)
     found = correction(taken.relation, taken.scope, is_true, is_ill_shaped=is_ill_shaped)
     noisy = _with_fixed_scales(taken) if found is None and taken.relation.sign == "=" else None
     if noisy is not None:
@@ -514,7 +516,7 @@ def _with_fixed_scales(read: ReadRelation) -> ReadRelation | None:
 
 
 def _is_true(read: ReadRelation, work: Work, shared: SharedInputs | None, relation: Relation) -> bool:
-    """Whether a changed relation is true; nearly none is, so it must first survive a quick look, decimals aside."""
+    """Whether a changed relation is true; nearly none is, so with shared inputs it must first survive a quick look."""
     quick = Instances(scope=read.scope, relation=relation, work=work, shared=shared)
     try:
         if shared is not None and not _may_be_true(quick):
@@ -537,8 +539,7 @@ def _is_nearly_true(read: ReadRelation, work: Work, shared: SharedInputs, relati
 def _may_be_true(instances: Instances) -> bool:
     """False if both sides of an = or ≈ clearly differ, for some input or in the limit, or cannot be evaluated."""
     sign = instances.relation.sign
-    is_special = any(isinstance(node, Extremum | Infinity) for side in instances.sides for node in walk(side))
-    if sign not in ("=", "≈", "→") or is_special:
+    if sign not in ("=", "≈", "→"):
         return True
     try:
         if sign == "=":
