@@ -48,6 +48,13 @@ def test_a_document_is_judged_as_without_a_memory_and_nothing_is_decided_twice(t
     assert len(memory) > 0
 
 
+def test_what_a_symbol_meant_first_is_part_of_what_is_true_in_general():
+    said, claim = "Let $x$ be a number and $y = x^2$.\n\n", "Set $y = x + 1$.\n\nThen $y - x^2 = 0$.\n"
+    with remembering(FindingMemory()):
+        statuses = [verify(first + claim).verdicts[-1].status for first in (said, "Let $x$ be a number.\n\n", said)]
+    assert statuses == ["holds", "undecided", "holds"]
+
+
 def test_another_definition_is_another_environment():
     with remembering(FindingMemory()):
         assert [verdict.status for verdict in verify("Let $x = 3$. Then $x^2 = 9$.").verdicts][-1] == "holds"

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from typing import Any
 
 from regard.derivations.context.clauses import Clause
 from regard.derivations.context.environment import at_particular_values, growing_instead, is_number, readable, tends
 from regard.derivations.context.formulas import Sentence
 from regard.derivations.judging.findings import Finding, NoteKind, OpenBecause, left_open, true
 from regard.derivations.judging.judge import decide
+from regard.derivations.judging.memory import current_memory, digest_of, environment_key
 from regard.derivations.judging.relations import Relation, Sides, spell
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.setting import Setting, SymbolMeaning
@@ -46,7 +48,8 @@ class Appeal:
     where the text has another one (`has_slipped`). `unread` are names whose meaning in the document is not known,
     `other_designs` scopes with designs that the document offered before, `written` what it gave symbols that they are
     not, `values` the particular values that it has given anywhere before. `general` are scopes in which symbols of the
-    document may be anything: what holds there holds whatever it has said of them.
+    document may be anything: what holds there holds whatever it has said of them. `learnt` is what these depend on
+    besides the scope.
     """
 
     scope: Scope
@@ -57,7 +60,8 @@ class Appeal:
     has_slipped: bool = False
     unread: frozenset[str] = frozenset()
     other_designs: Callable[[], Iterable[Scope]] = tuple
-    general: Callable[[Sides, Finding], Iterable[Scope]] = lambda *_: ()
+    general: Callable[[Sides, Finding], Iterable[Scope]] | None = None
+    learnt: Callable[[], tuple[Any, ...]] = tuple
     written: Mapping[str, Expression] = field(default_factory=dict)
     values: tuple[Chain, ...] = ()
     is_strict: bool = False
@@ -111,7 +115,20 @@ class Appeal:
 
     def _in_general(self, sides: Sides, finding: Finding) -> Finding | None:
         """What is true whatever the document has said of some of its symbols."""
-        found = (self._found(sides, scope) for scope in self.general(sides, finding))
+        if self.general is None:
+            return None
+        first_true = partial(self._true_in_one, self.general, sides, finding)
+        memory = current_memory()
+        if memory is None:
+            return first_true()
+        learnt = digest_of(finding.kind, self.is_strict, *self.learnt())
+        return memory.recall((sides, environment_key(self.scope), learnt), first_true)
+
+    def _true_in_one(
+        self, general: Callable[[Sides, Finding], Iterable[Scope]], sides: Sides, finding: Finding
+    ) -> Finding | None:
+        """The claim found true in the first of the general scopes in which it is."""
+        found = (self._found(sides, scope) for scope in general(sides, finding))
         return next((each for each in found if each.kind == "true"), None)
 
     # -- elsewhere ---------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice, pairwise, product
+from typing import Any
 
 from regard.derivations.context.adjoints import GradientNames, gradient_names
 from regard.derivations.context.appeal import Appeal, LastSide
@@ -777,7 +778,8 @@ class QuestionJudge:
             has_slipped=any(found.is_false for found in self._design_findings.values()) or self._redefines_query(),
             unread=self._unread_designs(),
             other_designs=partial(self._other_designs, scope),
-            general=partial(self._general_scopes, scope) if self._is_inferred else lambda *_: (),
+            general=partial(self._general_scopes, scope) if self._is_inferred else None,
+            learnt=self._learnt,
             written=self._written,
             values=tuple(self.values),
             is_strict=self.is_strict,
@@ -821,6 +823,10 @@ class QuestionJudge:
             for name, expressions in by_name.items():
                 other = bind(other, name, expressions[min(number, len(expressions) - 1)])
             yield other
+
+    def _learnt(self) -> tuple[Any, ...]:
+        """What the general scopes depend on besides the scope that they generalise."""
+        return self._equal_sizes, self._size_relations, self._first, self._valued, self._earlier
 
     def _general_scopes(self, scope: Scope, sides: Sides, finding: Finding) -> Iterator[Scope]:
         """Scopes without the particular values that the document gave, with i² = −1, then without its definitions.

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass, replace
@@ -17,6 +17,7 @@ from regard.derivations.judging.setting import Setting, SymbolMeaning
 from regard.derivations.notation.syntax import Expression, symbols
 
 _MOST_FINDINGS = 4000
+_ATOMS = (str, int, float, bool, type(None))
 _DIGEST = "_digest_of_contents"
 _NARROWED, _PLAIN_NUMBERS = "_narrowed", "_plain_numbers"
 
@@ -31,18 +32,24 @@ class FindingMemory:
     def __init__(self, *, before_each: Callable[[], None] = lambda: None, most: int = _MOST_FINDINGS) -> None:
         self._before_each = before_each
         self._most = most
-        self._findings: OrderedDict[tuple[Sides, str], Finding] = OrderedDict()
+        self._findings: OrderedDict[Hashable, Finding | None] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._findings)
 
     def decide(self, sides: Sides, scope: Scope, decide: Callable[[Sides, Scope], Finding]) -> Finding:
         """What was found of a statement in an equal environment, or else what `decide` finds."""
-        self._before_each()
         scope = without_idle_numbers(scope, sides)
-        key = (sides, environment_key(scope))
+        found = self.recall((sides, environment_key(scope)), lambda: decide(sides, scope))
+        assert found is not None
+        return found
+
+    def recall(self, key: Hashable, find: Callable[[], Finding | None]) -> Finding | None:
+        """What was found under a key before, or else what `find` finds: the key says all that it depends on."""
+        self._before_each()
         if key not in self._findings:
-            self._findings[key] = _worked_out_once(decide(sides, scope))
+            found = find()
+            self._findings[key] = None if found is None else _worked_out_once(found)
             if len(self._findings) > self._most:
                 self._findings.popitem(last=False)
         self._findings.move_to_end(key)
@@ -171,6 +178,11 @@ def environment_key(scope: Scope) -> str:
     return _digest(scope)
 
 
+def digest_of(*values: Any) -> str:
+    """A digest of settings, meanings, expressions and collections of these; equal for equal contents."""
+    return hashlib.sha256(repr(_content(values)).encode("utf-8", "replace")).hexdigest()
+
+
 def _digest(value: Scope | Setting | SymbolMeaning) -> str:
     """A digest of the contents, which is kept with the value: many scopes share their settings and meanings."""
     if _DIGEST not in value.__dict__:
@@ -181,6 +193,8 @@ def _digest(value: Scope | Setting | SymbolMeaning) -> str:
 
 def _content(value: Any) -> Any:
     """A value as one that prints the same exactly if the contents are the same."""
+    if type(value) in _ATOMS:
+        return value
     if isinstance(value, Setting | SymbolMeaning):
         return _digest(value)
     if isinstance(value, Expression):
