@@ -238,3 +238,36 @@ def test_a_comment_has_no_effect_when_grading_and_is_flagged():
     flagged = {row.id: row.reasons for row in report.questions if PersonReason.IGNORED in row.reasons}
     assert set(flagged) == {"1b"}
     assert report.needs_person
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"Let $x \in \mathbb{R}$. We have $(x + 10^{20}) - 10^{20} = x$.",
+        r"Let $h > 0$. We have $\frac{(1 + 10^{-12} h) - 1}{10^{-12}} = h$.",
+        r"Let $x$ be a real number. Then $y = (x + 10^{20}) - 10^{20}$, and $y = x$. So $y^2 = x^2$.",
+        r"We have $(2^{64} + 1) - 2^{64} \approx 1$.",
+    ],
+)
+def test_what_fails_in_floats_alone_holds(text):
+    verdict = verify(text).verdicts[-1]
+    assert verdict.status == "holds"
+    assert "2 %" not in verdict.reason
+
+
+def test_read_strictly_what_fails_in_floats_alone_holds():
+    step = r"$\frac{1 + 10^{-12} k_a^\top q - 1}{10^{-12}} = \beta$"
+    text = rf"1.(b) With $q = \beta (k_a + k_b)$ we get {step}."
+    assert verify(text, "cs224n-a4", is_strict=True).verdicts[-1].status == "holds"
+
+
+def test_an_error_in_the_search_for_a_correction_leaves_its_step_open(monkeypatch):
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    text = (
+        "1.(b) With $q = \\beta(k_a + k_b)$ we get $k_a^\\top q = 2\\beta$ and $k_b^\\top q = \\beta + k_a^\\top k_a$."
+    )
+    assert [verdict.status for verdict in verify(text, "cs224n-a4").verdicts][-1] == "refuted"
+    monkeypatch.setattr("regard.derivations.judging.judge.correction", broken)
+    assert [verdict.status for verdict in verify(text, "cs224n-a4").verdicts][-1] in ("refuted", "undecided")

@@ -55,6 +55,15 @@ def test_what_a_symbol_meant_first_is_part_of_what_is_true_in_general():
     assert statuses == ["holds", "undecided", "holds"]
 
 
+def test_a_name_of_two_tokens_is_reached():
+    text = (
+        r"Let $A \in \mathbb{R}^{n \times m}$ and $V \in \mathbb{R}^{m \times p}$ and $Y = AV$. "
+        r"Let $\mathrm{d}Y = \partial L / \partial Y$. Then $\mathrm{d}A = \mathrm{d}Y\, V^\top$."
+    )
+    with remembering(FindingMemory()):
+        assert verify(text).verdicts[-1].status == "holds"
+
+
 def test_another_definition_is_another_environment():
     with remembering(FindingMemory()):
         assert [verdict.status for verdict in verify("Let $x = 3$. Then $x^2 = 9$.").verdicts][-1] == "holds"

@@ -15,7 +15,7 @@ from regard.derivations.context.clauses import Clause
 from regard.derivations.context.environment import at_particular_values, growing_instead, is_number, readable, tends
 from regard.derivations.context.formulas import Sentence
 from regard.derivations.judging.findings import Finding, NoteKind, OpenBecause, left_open, true
-from regard.derivations.judging.judge import decide
+from regard.derivations.judging.judge import confirmed, decide
 from regard.derivations.judging.memory import current_memory, digest_of, environment_key
 from regard.derivations.judging.relations import Relation, Sides, spell
 from regard.derivations.judging.scope import Scope
@@ -76,7 +76,7 @@ class Appeal:
 
     def _decide(self, sides: Sides, last: LastSide) -> Finding:
         """The finding on a claim; one that fails is looked at again wherever else it may have been meant."""
-        finding = self._found(sides, self.scope)
+        finding = confirmed(self._found(sides, self.scope))
         finding = finding.with_notes([_AT_VALUES]) if sides.is_particular else finding
         if not finding.is_true and (in_general := self._in_general(sides, finding)) is not None:
             return in_general

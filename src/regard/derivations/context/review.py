@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -10,11 +11,12 @@ from itertools import pairwise
 from regard.derivations.context.formulas import Formula, JudgedStep, plain
 from regard.derivations.context.placing import Placement
 from regard.derivations.context.questions import DOCUMENT
-from regard.derivations.judging.findings import Finding, Note, NoteKind, OpenBecause, left_open
+from regard.derivations.judging.findings import UNEXPECTED, Finding, Note, NoteKind, OpenBecause, left_open
 from regard.derivations.judging.judge import corrected
 from regard.derivations.judging.relations import spell
-from regard.derivations.judging.scope import CONSTANTS, Scope
+from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption
+from regard.derivations.judging.values import IllShaped
 from regard.derivations.notation.statements import Chain, first_chain
 from regard.derivations.notation.syntax import (
     Expression,
@@ -31,7 +33,7 @@ from regard.derivations.notation.syntax import (
     symbols,
     walk,
 )
-from regard.derivations.notation.tokens import Token
+from regard.derivations.notation.tokens import NotUnderstood, Token
 from regard.derivations.problems.problem import Question
 from regard.derivations.reading.delimiters import CJK
 from regard.derivations.reading.document import Document
@@ -99,7 +101,8 @@ class _Review:
         """
         doubt = self._doubt(item)
         if doubt is None and item.step.role is Role.ASSERTION:
-            item = replace(item, step=replace(item.step, finding=corrected(item.step.finding)))
+            with suppress(NotUnderstood, UnknownSymbol, IllShaped, *UNEXPECTED):
+                item = replace(item, step=replace(item.step, finding=corrected(item.step.finding)))
             is_certain = _is_of_numbers(item) or item.step.finding.is_correctable
             doubt = self._doubt(item) if is_certain else "its symbols mean what they were taken to mean"
         return _left_open(item, doubt)

@@ -863,7 +863,7 @@ class QuestionJudge:
         for base in bases if is_open_equation else ():
             if (squares := with_squares(sides, base)) is not None:
                 yield squares
-        if sides.sign == "=" and (earlier := self._earlier_shapes(sides)):
+        if sides.sign == "=" and (earlier := self._earlier_shapes(sides, scope)):
             yield plain.freed(earlier)
         if (complex_scope := with_imaginary_unit(sides, plain)) is not None:
             yield complex_scope
@@ -884,17 +884,17 @@ class QuestionJudge:
             if (atoms := with_atoms(sides, base)) is not None:
                 yield atoms
 
-    def _earlier_shapes(self, sides: Sides) -> dict[str, tuple[Kind, ...]]:
+    def _earlier_shapes(self, sides: Sides, scope: Scope) -> dict[str, tuple[Kind, ...]]:
         """The vectors and matrices of a relation whose sizes an earlier section has declared: here they may differ."""
         try:
-            reached = self.scope.reach(*sides.expressions(self.scope))
+            reached = scope.reach(*sides.expressions(scope))
         except NotUnderstood:
             return {}
-        known = {key: self.scope.setting.symbols[key] for key in sorted(self._earlier & reached)}
+        known = {key: scope.setting.symbols[key] for key in sorted(self._earlier & reached)}
         return {
             key: ("column",) if each.shape[1] == "1" else ("matrix",)
             for key, each in known.items()
-            if not each.is_number and key not in self.scope.own
+            if not each.is_number and key not in scope.own
         }
 
     def _redefines_query(self) -> bool:

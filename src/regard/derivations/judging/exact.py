@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -51,8 +51,8 @@ class UndefinedSide(NotUnderstood):
 def decide_exact(instances: Instances, *, is_confirmed: bool = True) -> Finding:
     """Whether the relation holds on every instance.
 
-    Without confirmation, a failure in floats is enough: for callers that go on to look at the limit. One that is clear
-    in floats is confirmed when it is shown.
+    A failure is confirmed at once unless it is clear in floats, or one in floats is enough: for callers that go on to
+    look at the limit.
     """
     notes: dict[Note, None] = {}
     try:
@@ -97,8 +97,8 @@ def _scale(left: Value, right: Value) -> float:
 
 
 def _unconfirmed(instances: Instances, failing: Instance) -> Finding:
-    """A failure in floats, which is confirmed in balls when it is shown."""
-    return Finding(kind="false", reason=_FAILURES["="], shown_by=partial(_confirmed_later, instances, failing))
+    """A failure in floats, which is confirmed in balls when it is looked at closely, once."""
+    return Finding(kind="false", reason=_FAILURES["="], shown_by=cache(partial(_confirmed_later, instances, failing)))
 
 
 def _confirmed_later(instances: Instances, failing: Instance) -> Finding:
@@ -106,6 +106,8 @@ def _confirmed_later(instances: Instances, failing: Instance) -> Finding:
         return _confirmed(instances, failing)
     except NotUnderstood as error:
         return replace(not_understood(error), is_undefined=isinstance(error, UndefinedSide))
+    except IllShaped as error:
+        return ill_shaped(error, notes=error.notes)
 
 
 def _random_instances(instances: Instances) -> Iterator[Instance]:

@@ -155,7 +155,7 @@ def _decide_both_signs(sides: Sides, scope: Scope) -> Finding:
             )
             for side in (sides.left, sides.right)
         )
-        findings.append(_decide(replace(sides, left=left, right=right), scope))
+        findings.append(confirmed(_decide(replace(sides, left=left, right=right), scope)))
     upper, lower = findings
     if upper.is_true == lower.is_true and upper.is_false == lower.is_false:
         return upper
@@ -175,14 +175,14 @@ def _decide_both_commas(sides: Sides, scope: Scope) -> Finding:
         tuple(replace(t, text=t.text.replace(".", ""), end=t.start) if _may_be_thousands(t) else t for t in side)
         for side in (sides.left, sides.right)
     )
-    thousands = _decide(replace(sides, left=left, right=right), scope)
+    thousands = confirmed(_decide(replace(sides, left=left, right=right), scope))
     if thousands.is_true:
         return thousands
     left, right = (
         tuple(replace(t, end=t.start) if _may_be_thousands(t) else t for t in side)
         for side in (sides.left, sides.right)
     )
-    decimal = _decide(replace(sides, left=left, right=right), scope)
+    decimal = confirmed(_decide(replace(sides, left=left, right=right), scope))
     return decimal if decimal.is_true or thousands.is_false else thousands
 
 
@@ -276,7 +276,7 @@ def _decide_for_kinds(sides: Sides, scope: Scope) -> Finding | None:
     if not names:
         return None
     choices = list(well_shaped(expressions, names, scope, setting.kinds))[:_MOST_KINDS]
-    findings = [_decide_with_shapes(sides, scope, shapes) for shapes in choices]
+    findings = [confirmed(_decide_with_shapes(sides, scope, shapes)) for shapes in choices]
     if not findings:
         return None
     if all(finding.is_true for finding in findings):
@@ -302,7 +302,7 @@ def _decide_for_laws(sides: Sides, scope: Scope) -> Finding | None:
     if all(isinstance(law, MomentLaw) and law.is_normal for law in laws):
         return _decide_readings(sides, scope)
     findings = [
-        _decide_readings(sides, replace(scope, setting=replace(scope.setting, law_number=number)))
+        confirmed(_decide_readings(sides, replace(scope, setting=replace(scope.setting, law_number=number))))
         for number in range(NUM_LAWS)
     ]
     if all(finding.is_true for finding in findings) or all(finding.is_false for finding in findings):
@@ -319,11 +319,11 @@ def _decide_for_parameters(sides: Sides, scope: Scope, *, num_laws: int) -> Find
     """
     nodes = [node for side in sides.expressions(scope) for node in walk(side)]
     is_about_laws = num_laws or any(isinstance(node, Apply) and node.function in _OF_LAWS for node in nodes)
-    finding = _decide_readings(sides, scope) if is_about_laws else None
+    finding = confirmed(_decide_readings(sides, scope)) if is_about_laws else None
     if finding is None or not finding.is_false:
         return finding
     other = replace(scope, setting=replace(scope.setting, has_other_parameters=True))
-    if _decide_readings(sides, other).is_true:
+    if confirmed(_decide_readings(sides, other)).is_true:
         return Finding(kind="unknown", reason="True only for laws written with a standard deviation or a scale")
     if num_laws > 1:
         return Finding(kind="unknown", reason="Not true if the random symbols are independent, which nothing says")
@@ -762,7 +762,7 @@ def _approximate(instances: Instances) -> Finding:
         return exact
     if instances.regime:
         return decide_limit(instances).with_notes(exact.notes)
-    return _nearly(instances, decide_exact(equality))
+    return _nearly(instances, confirmed(decide_exact(equality)))
 
 
 def _nearly(instances: Instances, exact: Finding) -> Finding:
@@ -800,7 +800,10 @@ def _in_the_regime(instances: Instances, exact: Finding) -> Finding:
         limit = None if stay_apart(instances) else decide_limit(instances)
         if limit is None or not limit.is_true or not leaves_out_only_what_vanishes(instances):
             return exact
-        loose = replace(limit, counterexample=confirmed(exact).counterexample)
+        closer = confirmed(exact)
+        if not closer.is_false:
+            return closer
+        loose = replace(limit, counterexample=closer.counterexample)
         return loose.with_notes((NoteKind.APPROXIMATION_MEANT.note(), *exact.notes))
     if sign in ORDERS and _holds_eventually(instances):
         reason = "True once the scale is large enough"

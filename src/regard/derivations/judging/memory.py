@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass, replace
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Any
 
 from regard.derivations.judging.findings import Finding
@@ -94,7 +95,9 @@ def without_idle_numbers(scope: Scope, sides: Sides) -> Scope:
     """
     if not _plain_numbers(scope):
         return scope
-    words = {word for token in (*sides.left, *sides.right) for word in _words(token.text)}
+    texts = [token.text.removeprefix("\\") for token in (*sides.left, *sides.right)]
+    joined = (first + second for first, second in pairwise(texts))  # the dY of dY/dx is one name
+    words = {word for text in (*texts, *joined) for word in _words(text)}
     words = words.union(*map(_words_in, _expressions_beside(sides.conditions, sides.premises)))
     words |= {LOOK_ALIKES[word] for word in words & LOOK_ALIKES.keys()}
     idle = _beyond_reach(_plain_numbers(scope), words)
