@@ -265,9 +265,8 @@ def test_an_error_in_the_search_for_a_correction_leaves_its_step_open(monkeypatc
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    text = (
-        "1.(b) With $q = \\beta(k_a + k_b)$ we get $k_a^\\top q = 2\\beta$ and $k_b^\\top q = \\beta + k_a^\\top k_a$."
-    )
-    assert [verdict.status for verdict in verify(text, "cs224n-a4").verdicts][-1] == "refuted"
+    step = r"$\alpha_a = \frac{e^{\beta}}{2e^{\beta} + n - 1}$"
+    text = rf"1.(b) With $q = \beta(k_a + k_b)$ we get $k_a^\top q = \beta$ and $k_b^\top q = \beta$, so {step}."
+    assert verify(text, "cs224n-a4").verdicts[-1].status == "refuted"
     monkeypatch.setattr("regard.derivations.judging.judge.correction", broken)
-    assert [verdict.status for verdict in verify(text, "cs224n-a4").verdicts][-1] in ("refuted", "undecided")
+    assert verify(text, "cs224n-a4").verdicts[-1].status == "undecided"
