@@ -268,5 +268,5 @@ def test_an_error_in_the_search_for_a_correction_leaves_its_step_open(monkeypatc
     step = r"$\alpha_a = \frac{e^{\beta}}{2e^{\beta} + n - 1}$"
     text = rf"1.(b) With $q = \beta(k_a + k_b)$ we get $k_a^\top q = \beta$ and $k_b^\top q = \beta$, so {step}."
     assert verify(text, "cs224n-a4").verdicts[-1].status == "refuted"
-    monkeypatch.setattr("regard.derivations.judging.judge.correction", broken)
+    monkeypatch.setattr("regard.derivations.judging.corrections.correction", broken)
     assert verify(text, "cs224n-a4").verdicts[-1].status == "undecided"

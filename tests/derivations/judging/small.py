@@ -6,9 +6,10 @@ import numpy as np
 from flint import ctx
 
 from regard.derivations.judging.evaluator import Evaluator
+from regard.derivations.judging.exact import PRECISION
 from regard.derivations.judging.findings import Finding
 from regard.derivations.judging.instances import Instance, choose_sizes
-from regard.derivations.judging.judge import PRECISION, decide, shown
+from regard.derivations.judging.judge import decide, shown
 from regard.derivations.judging.relations import Instances, Relation, Sides, read_side
 from regard.derivations.judging.scope import Scope
 from regard.derivations.judging.values import BALLS, FLOATS, Arithmetic, Value

@@ -11,7 +11,8 @@ from flint import ctx
 from derivations.judging.small import expression, found, relation, scope
 from regard.analysis.closed_forms.arithmetic import normal_cdf
 from regard.derivations.context.designs import solved
-from regard.derivations.judging.judge import PRECISION, shown
+from regard.derivations.judging.exact import PRECISION
+from regard.derivations.judging.judge import shown
 from regard.derivations.judging.limits import SCALES, chance, decide_growth, decide_limit, driven_to, vanishes
 from regard.derivations.judging.setting import SymbolMeaning
 from regard.derivations.problems.problem import load_problem

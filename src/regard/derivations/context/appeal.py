@@ -14,8 +14,9 @@ from typing import Any
 from regard.derivations.context.clauses import Clause
 from regard.derivations.context.environment import at_particular_values, growing_instead, is_number, readable, tends
 from regard.derivations.context.formulas import Sentence
+from regard.derivations.judging.exact import confirmed
 from regard.derivations.judging.findings import Finding, NoteKind, OpenBecause, left_open, true
-from regard.derivations.judging.judge import confirmed, decide
+from regard.derivations.judging.judge import decide
 from regard.derivations.judging.memory import current_memory, digest_of, environment_key
 from regard.derivations.judging.relations import Relation, Sides, spell
 from regard.derivations.judging.scope import Scope

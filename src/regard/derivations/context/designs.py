@@ -9,9 +9,10 @@ from flint import ctx
 
 from regard.derivations.context.environment import growing_instead
 from regard.derivations.judging.evaluator import Evaluator
+from regard.derivations.judging.exact import PRECISION
 from regard.derivations.judging.findings import Finding, Note, NoteKind, OpenBecause, left_open
 from regard.derivations.judging.instances import Instance
-from regard.derivations.judging.judge import PRECISION, decide, shown
+from regard.derivations.judging.judge import decide, shown
 from regard.derivations.judging.relations import Sides, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, SymbolMeaning

@@ -51,6 +51,7 @@ from regard.derivations.context.formulas import (
 )
 from regard.derivations.context.squares import with_squares
 from regard.derivations.context.units import without_units
+from regard.derivations.judging.exact import confirmed
 from regard.derivations.judging.findings import (
     UNEXPECTED,
     Finding,
@@ -60,7 +61,7 @@ from regard.derivations.judging.findings import (
     not_understood,
     true,
 )
-from regard.derivations.judging.judge import confirmed, decide, holds, shown
+from regard.derivations.judging.judge import decide, holds, shown
 from regard.derivations.judging.relations import Sides, read_side, spell
 from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption, Kind, SymbolMeaning

@@ -4,21 +4,30 @@ A slip leaves most of a formula right, so it can be corrected. Where nothing sma
 its symbols is as likely to be wrong as the formula.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import chain, islice, permutations
 from typing import Any
 
-from regard.derivations.judging.relations import Relation, spell
-from regard.derivations.judging.scope import CONSTANTS, Scope
+from regard.derivations.judging.by_sign import decide_reading
+from regard.derivations.judging.exact import holds_decimals, may_be_equal
+from regard.derivations.judging.findings import Note, NoteKind
+from regard.derivations.judging.limits import stay_apart
+from regard.derivations.judging.premises import under_premises
+from regard.derivations.judging.relations import Instances, ReadRelation, Relation, SharedInputs, spell
+from regard.derivations.judging.scope import CONSTANTS, Scope, UnknownSymbol
 from regard.derivations.judging.setting import Assumption
+from regard.derivations.judging.values import IllShaped, Work
 from regard.derivations.notation.syntax import (
     Accent,
     Apply,
     BigOperator,
     Expression,
+    Extremum,
     Identity,
+    Infinity,
     Label,
     Negative,
     Number,
@@ -36,7 +45,10 @@ from regard.derivations.notation.syntax import (
     symbols,
     walk,
 )
+from regard.derivations.notation.tokens import NotUnderstood
 
+_MOST_CORRECTED = 3  # readings of a failure
+_WORK_ON_CORRECTIONS = 20_000_000
 _MOST_TRIED = 600
 _MOST_NODES = 80
 _PAIR = 2
@@ -53,6 +65,77 @@ class Edit:
     words: str
 
 
+def corrections_of(reads: Sequence[ReadRelation], *, is_ill_shaped: bool) -> list[Note]:
+    """The small change that would make a failure true under one of its readings."""
+    work = Work(left=_WORK_ON_CORRECTIONS)
+    changes = (_of_reading(read, work, is_ill_shaped=is_ill_shaped) for read in reads[:_MOST_CORRECTED])
+    return [NoteKind.CORRECTED.note(change) for change in islice(filter(None, changes), 1)]
+
+
+def _of_reading(read: ReadRelation, work: Work, *, is_ill_shaped: bool) -> str | None:
+    """What would make a relation true under one reading; its premises are looked at once for all changes."""
+    try:
+        taken = under_premises(read)
+    except NotUnderstood:
+        return None
+    nodes = (node for side in (taken.relation.left, taken.relation.right) for node in walk(side))
+    is_quick = not any(isinstance(node, Extremum | Infinity) for node in nodes)
+    is_quick &= not holds_decimals(Instances(scope=taken.scope, relation=taken.relation))
+    is_true = partial(_is_true, taken, work, SharedInputs() if is_quick else None)
+    found = correction(taken.relation, taken.scope, is_true, is_ill_shaped=is_ill_shaped)
+    noisy = _with_fixed_scales(taken) if found is None and taken.relation.sign == "=" else None
+    if noisy is not None:
+        is_nearly_true = partial(_is_nearly_true, noisy, work, SharedInputs())
+        found = correction(noisy.relation, noisy.scope, is_nearly_true, is_ill_shaped=is_ill_shaped)
+    return found
+
+
+def _with_fixed_scales(read: ReadRelation) -> ReadRelation | None:
+    """A relation in whose limit nothing grows, so that it only leaves out a noise that vanishes; None without one."""
+    meanings = read.scope.meanings
+    scope = read.scope
+    for key in sorted(scope.reach(read.relation.left, read.relation.right) & meanings.keys()):
+        if meanings[key].tends == "infinity":
+            scope = scope.with_meaning(replace(meanings[key], tends=None, assume=(Assumption.POSITIVE,)))
+    fixed = replace(read, scope=scope)
+    return fixed if Instances(scope=scope, relation=fixed.relation).regime else None
+
+
+def _is_true(read: ReadRelation, work: Work, shared: SharedInputs | None, relation: Relation) -> bool:
+    """Whether a changed relation is true; nearly none is, so with shared inputs it must first survive a quick look."""
+    quick = Instances(scope=read.scope, relation=relation, work=work, shared=shared)
+    try:
+        if shared is not None and not _may_be_true(quick):
+            return False
+        finding = decide_reading(replace(read, relation=relation), work)
+    except (ArithmeticError, ValueError, TypeError, LookupError):
+        return False
+    return finding.is_true and not finding.is_approximation_meant
+
+
+def _is_nearly_true(read: ReadRelation, work: Work, shared: SharedInputs, relation: Relation) -> bool:
+    """Whether a changed = holds where a noise vanishes: γβ for k_aᵀq."""
+    quick = Instances(scope=read.scope, relation=replace(relation, sign="≈"), work=work, shared=shared)
+    try:
+        return _may_be_true(quick) and decide_reading(replace(read, relation=relation), work).is_true
+    except (ArithmeticError, ValueError, TypeError, LookupError):
+        return False
+
+
+def _may_be_true(instances: Instances) -> bool:
+    """False if both sides of an = or ≈ clearly differ, for some input or in the limit, or cannot be evaluated."""
+    sign = instances.relation.sign
+    if sign not in ("=", "≈", "→"):
+        return True
+    try:
+        if sign == "=":
+            return may_be_equal(instances)
+        return not instances.regime or not stay_apart(instances)
+    except (UnknownSymbol, NotUnderstood, IllShaped):
+        return False
+
+
+# -- the changes that a slip may have made -----------------------------------------------------------------------------
 def correction(
     relation: Relation, scope: Scope, is_true: Callable[[Relation], bool], *, is_ill_shaped: bool = False
 ) -> str | None:

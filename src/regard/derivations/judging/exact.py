@@ -7,6 +7,7 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
+from flint import ctx
 
 from regard.derivations.judging.findings import Finding, Note, ill_shaped, not_understood
 from regard.derivations.judging.instances import Instance
@@ -27,6 +28,7 @@ from regard.derivations.judging.values import (
 from regard.derivations.notation.syntax import Number, walk
 from regard.derivations.notation.tokens import NotUnderstood
 
+PRECISION = 320
 TOLERANCE = 1e-9
 _ZERO = 1e-16  # balls carry some 90 digits, derivatives 20; draws are of size one
 _BLUR = 1e-6
@@ -193,6 +195,18 @@ def _confirmed(instances: Instances, failing: Instance) -> Finding:
     if is_blurred:
         raise UndefinedSide("Rounding hides whether the two sides agree.")
     return Finding(kind="true", reason="True to 50 digits for all random inputs tried", method="interval arithmetic")
+
+
+def confirmed(finding: Finding) -> Finding:
+    """A failure with its counterexample, or what a closer look finds instead of a failure."""
+    if finding.shown_by is None:
+        return finding
+    with ctx.workprec(PRECISION), np.errstate(all="ignore"):
+        closer = finding.shown_by()
+    if not closer.is_false:
+        return closer.with_notes(finding.notes)
+    explained = {"explained_by": finding.explained_by, "corrected_by": finding.corrected_by}
+    return replace(closer, reason=finding.reason, notes=finding.notes, elsewhere=finding.elsewhere, **explained)
 
 
 def _draws(pairs: Iterable[Pair], instance: Instance) -> Iterator[tuple[Pair, int]]:
