@@ -66,6 +66,15 @@ def real_positions(mask: np.ndarray) -> np.ndarray:
     return np.maximum(np.cumsum(mask, axis=1) - 1, 0)
 
 
+def uneven_lengths(size: InputSize) -> np.ndarray:
+    """[batch]: how many tokens each row has, at most one less than there is room for.
+
+    In long inputs they differ by more than a token, so that rows end in different blocks.
+    """
+    step = max(size.length // 8, 1) if size.block is not None else 1
+    return size.length - 1 - np.arange(size.batch) * step % (size.length - 1)
+
+
 def ones_mask(subject: Subject, x: np.ndarray) -> dict[str, Any]:
     """The option of a mask that hides nothing, for layers that take a mask.
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from regard.conformance.law import Comparison, Comparisons, Diagnosis, Law, LawTrial, Spec
+from regard.conformance.probing import uneven_lengths
 from regard.conformance.reference_layer import ReferenceLayer
 
 _IGNORED = Diagnosis("padding", "lengths are ignored, or counted otherwise")
@@ -18,8 +19,7 @@ def _compare(trial: LawTrial) -> Comparisons:
     batch, length, _ = x.shape
     if length < 3:
         return
-    step = max(length // 8, 1) if trial.size.block is not None else 1
-    lengths = np.array([length - 1 - row * step % (length - 1) for row in range(batch)])
+    lengths = uneven_lengths(trial.size)
     found = trial.call(x, lengths=lengths)
     rows = [x[row : row + 1, :size] for row, size in enumerate(lengths)]
     alone = [trial.call(row, lengths=np.array([row.shape[1]])) for row in rows]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from regard.conformance.law import Comparison, Comparisons, Diagnoses, Diagnosis, Law, LawTrial, Spec
-from regard.conformance.probing import RELATIVE, real_positions
+from regard.conformance.probing import RELATIVE, real_positions, uneven_lengths
 from regard.conformance.reference_layer import ReferenceLayer
 
 _NOT_MASKED = Diagnosis("padding", "the mask is ignored or inverted")
@@ -17,9 +17,7 @@ def _compare(trial: LawTrial) -> Comparisons:
     batch, length, _ = x.shape
     if length < 3:
         return
-    # In long inputs the rows differ by more than a token, so that they end in different blocks.
-    step = max(length // 8, 1) if trial.size.block is not None else 1
-    rows = [x[row : row + 1, : length - 1 - row * step % (length - 1)] for row in range(batch)]
+    rows = [x[row : row + 1, :size] for row, size in enumerate(uneven_lengths(trial.size))]
     alone = [trial.call(row) for row in rows]
     control = min(trial.liveness(row, y) for row, y in zip(rows, alone, strict=True))
     # Left padding moves a row: only layers that are given positions, or see only distances, can make up for that, and
